@@ -4,13 +4,14 @@ import (
 	"context"
 
 	"github.com/koan-go/koan/entities/internal/changes"
+	"github.com/koan-go/koan/entities/internal/transaction"
 	"github.com/koan-go/koan/framework/ledger"
 	"github.com/koan-go/koan/framework/run"
 )
 
 // account is what a transaction has changed.
 type account struct {
-	*transaction
+	*transaction.Tx
 	tables   tables
 	log      changes.Log
 	past     history // for an undo
@@ -25,18 +26,18 @@ type account struct {
 }
 
 // newAccount returns the account of a transaction in which nothing has been written.
-func newAccount(t *transaction, tables tables, logs bool) *account {
-	a := &account{transaction: t, tables: tables, logs: logs}
-	a.past = history{transaction: t, tables: tables, log: &a.log}
-	a.weighing = weighing{transaction: t, tables: tables, log: &a.log, past: &a.past}
+func newAccount(t *transaction.Tx, tables tables, logs bool) *account {
+	a := &account{Tx: t, tables: tables, logs: logs}
+	a.past = history{Tx: t, tables: tables, log: &a.log}
+	a.weighing = weighing{Tx: t, tables: tables, log: &a.log, past: &a.past}
 	return a
 }
 
 // Savepoint implements store.Tx. Rolling back forgets the writes since.
 func (t *account) Savepoint(ctx context.Context, read bool) (func(ok bool) error, error) {
-	end, err := t.sql.Savepoint(ctx, read)
+	end, err := t.SQL.Savepoint(ctx, read)
 	if err != nil {
-		return nil, t.verdict(err)
+		return nil, t.Verdict(err)
 	}
 	mark, touched, unnamed := t.log.Len(), t.touched, t.past.unnamed
 	dropAfter := run.RollBackAfterCommit(ctx)
@@ -46,7 +47,7 @@ func (t *account) Savepoint(ctx context.Context, read bool) (func(ok bool) error
 			dropAfter()
 			t.touched, t.past.unnamed = touched, unnamed
 		}
-		return t.verdict(end(ok))
+		return t.Verdict(end(ok))
 	}, nil
 }
 

@@ -16,10 +16,10 @@ import (
 // statement: on SQLite, ent makes two arguments of a function of each element. Other errors are returned
 // unchanged.
 func (t *tx) appendFault(k *model.Kind, m ent.Mutation, err error) error {
-	if err == nil || t.sql.Stale(err) {
+	if err == nil || t.SQL.Stale(err) {
 		return err
 	}
-	large := database.Fault(t.Backend, t.set, err)
+	large := database.Fault(t.Backend, t.Set, err)
 	if !database.IsStatementTooLarge(large) {
 		return err
 	}

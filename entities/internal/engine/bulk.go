@@ -83,7 +83,7 @@ func (b *bulk) prepareAll(ctx context.Context) error {
 			keys = append(keys, b.k.BoundID(m.ID))
 		}
 	}
-	found, err := b.t.Writer.Keys(ctx, b.t.sql, b.k.Entity, b.k.Entity.Key.Name, keys, nil)
+	found, err := b.t.Writer.Keys(ctx, b.t.SQL, b.k.Entity, b.k.Entity.Key.Name, keys, nil)
 	if err != nil {
 		return err
 	}
@@ -286,7 +286,7 @@ func (b *bulk) insertAlike(ctx context.Context, some []int) error {
 		return err
 	}
 	back := make([]stored, 0, len(some))
-	err := b.t.Writer.Insert(ctx, b.t.sql, b.k.Entity, rows, named, func(key any, row []byte) error {
+	err := b.t.Writer.Insert(ctx, b.t.SQL, b.k.Entity, rows, named, func(key any, row []byte) error {
 		id, err := b.k.ScanID(key)
 		back = append(back, stored{id, read.Own(row)})
 		return err
@@ -327,7 +327,7 @@ func (b *bulk) insertAlike(ctx context.Context, some []int) error {
 
 // keepItem puts a stored entity into the answer.
 func (b *bulk) keepItem(i int, item []byte) error {
-	if err := b.t.holdUntilCallEnds(2 * len(item)); err != nil { // it is copied into the answer
+	if err := b.t.HoldUntilCallEnds(2 * len(item)); err != nil { // it is copied into the answer
 		return err
 	}
 	b.items[i] = item
@@ -430,9 +430,9 @@ func (t *tx) wasRefused(err error) bool {
 	if v = t.Backend.Violation(err); v != nil {
 		return true
 	}
-	if errors.Is(err, store.ErrStale) || t.sql.Stale(err) {
+	if errors.Is(err, store.ErrStale) || t.SQL.Stale(err) {
 		return false
 	}
-	known, _ := t.Backend.Trouble(t.set, err)
+	known, _ := t.Backend.Trouble(t.Set, err)
 	return itemFault(known) != nil
 }

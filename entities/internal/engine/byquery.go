@@ -82,12 +82,12 @@ func countAnswer(member string, n int) json.RawMessage {
 // matching returns the native ids of the rows that match, and refuses more than
 // the caller expects.
 func (e *Engine) matching(ctx context.Context, t *tx, k *model.Kind, in *model.QueryInput) ([]any, error) {
-	ids, err := e.data.Reader.Keys(ctx, t.sql, k.Entity, in.Filter, in.MaxAffected+1)
+	ids, err := e.data.Reader.Keys(ctx, t.SQL, k.Entity, in.Filter, in.MaxAffected+1)
 	if err != nil {
 		return nil, err
 	}
 	if len(ids) > in.MaxAffected {
-		matched, err := e.data.Reader.Matches(ctx, t.sql, k.Entity, in.Filter)
+		matched, err := e.data.Reader.Matches(ctx, t.SQL, k.Entity, in.Filter)
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +101,7 @@ func (e *Engine) matching(ctx context.Context, t *tx, k *model.Kind, in *model.Q
 // updateOne changes a row. It counts if the change took place: a rule of the app
 // may do something else instead, or may have removed the row with an earlier one.
 func (e *Engine) updateOne(ctx context.Context, t *tx, k *model.Kind, id any, m *model.Values) (bool, error) {
-	if t.hasHooks(k) {
+	if t.HasHooks(k) {
 		if there, err := t.caller.Visible(ctx, k, id); err != nil || !there {
 			return false, err
 		}

@@ -51,18 +51,18 @@ const tooLarge = "they took more room than a run has for them (run.maxBytes)"
 func (t *tx) writeReceipt(ctx context.Context, r store.Receipt) error {
 	d := t.Backend.Dialect()
 	if !t.engine.logsChanges() {
-		return ledger.Write(ctx, d, t.sql, r)
+		return ledger.Write(ctx, d, t.SQL, r)
 	}
 	c := t.logged
 	if c.Images == nil && c.Missing == "" {
 		switch {
 		case t.engine.Log.Off != "":
 			c.Missing = t.engine.Log.Off
-		case !t.attempt.KeepsImages():
+		case !t.Attempt.KeepsImages():
 			c.Missing = tooLarge
 		}
 	}
-	return ledger.WriteCommit(ctx, d, t.sql, r, c, t.engine.Log.Sealing)
+	return ledger.WriteCommit(ctx, d, t.SQL, r, c, t.engine.Log.Sealing)
 }
 
 // pruneEvery is after how many commits of this process it removes what is too old from the log

@@ -64,7 +64,7 @@ func (t *account) recordRows(ctx context.Context, k *model.Kind, ids []any) erro
 	if err := t.past.keepPast(ctx, k, ids, false); err != nil {
 		return err
 	}
-	if !t.attempt.Records() {
+	if !t.Attempt.Records() {
 		return nil
 	}
 	var unknown []any
@@ -111,16 +111,16 @@ func (t *account) recordBefore(ctx context.Context, k *model.Kind, id any, there
 // before it is kept.
 func (t *account) images(ctx context.Context, k *model.Kind, ids []any) (map[string][]byte, error) {
 	if len(ids) == 1 {
-		ctx = t.brief(ctx)
+		ctx = t.RowContext(ctx)
 	}
 	out := make(map[string][]byte, len(ids))
-	err := t.Reader.Images(ctx, t.sql, k.Entity, k.BoundIDs(ids), func(key any, image []byte) error {
+	err := t.Reader.Images(ctx, t.SQL, k.Entity, k.BoundIDs(ids), func(key any, image []byte) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		id, err := k.ScanID(key)
 		if err == nil {
-			err = t.attempt.Hold(len(image))
+			err = t.Attempt.Hold(len(image))
 		}
 		if err == nil {
 			out[k.FormatID(id)] = read.Own(image)
@@ -138,12 +138,12 @@ func (t *account) Changes(ctx context.Context) ([]store.Change, error) {
 	if err := t.weighing.weigh(ctx, t.reader); err != nil { // what hooks wrote to another set than their call's
 		return nil, err
 	}
-	if !t.attempt.Records() {
+	if !t.Attempt.Records() {
 		return t.log.Count(t.reportedSet(), func(k *model.Kind) bool { return !t.reader.Knows(k) }), nil
 	}
 	rows := t.log.Net()
 	if err := t.completeChanges(ctx, rows); err != nil {
-		return nil, t.verdict(err)
+		return nil, t.Verdict(err)
 	}
 	out := make([]store.Change, 0, len(rows))
 	for _, r := range rows {
@@ -165,7 +165,7 @@ func (t *account) reportedSet() string {
 	if t.reader.IsOutside() {
 		return ""
 	}
-	return t.set
+	return t.Set
 }
 
 // completeChanges adds to net changes what the rows were and what they are.
@@ -182,7 +182,7 @@ func (t *account) completeChanges(ctx context.Context, rows []*changes.Net) erro
 			}
 		}
 	}
-	t.attempt.Release(t.ahead) // what the rows are now is counted as it is read
+	t.Attempt.Release(t.ahead) // what the rows are now is counted as it is read
 	t.ahead = 0
 	ids := map[*model.Kind][]any{}
 	for _, r := range rows {

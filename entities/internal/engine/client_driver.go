@@ -90,7 +90,7 @@ func (d *clientDriver) routeRaw(ctx context.Context, query string) (context.Cont
 		return ctx, nil, nil, err
 	}
 	if s != nil {
-		return ctx, s.t.driver, s, nil
+		return ctx, s.t.Driver, s, nil
 	}
 	raw, ok := to.(rawQuerier)
 	if !ok {
@@ -104,10 +104,10 @@ func (s *session) failure(ctx context.Context, err error) error {
 	switch {
 	case err == nil, s == nil:
 		return err
-	case s.own && s.t.sql.Stale(err):
-		return run.Restart(ctx, s.t.verdict(err))
+	case s.own && s.t.SQL.Stale(err):
+		return run.Restart(ctx, s.t.Verdict(err))
 	}
-	if large := database.Fault(s.t.Backend, s.t.set, err); database.IsStatementTooLarge(large) {
+	if large := database.Fault(s.t.Backend, s.t.Set, err); database.IsStatementTooLarge(large) {
 		return run.NoteFault(ctx, large)
 	}
 	return err
@@ -124,7 +124,7 @@ func (d *clientDriver) Tx(ctx context.Context) (dialect.Tx, error) {
 		if err != nil {
 			return nil, s.failure(ctx, err)
 		}
-		return &savepointTx{TxDriver: s.t.driver, end: end}, nil
+		return &savepointTx{TxDriver: s.t.Driver, end: end}, nil
 	}
 	if u, ok := to.(*unit); ok {
 		return u.nested(ctx)
@@ -166,11 +166,11 @@ func (s *savepointTx) close(ok bool) error {
 // guard admits statements of ent's clients that are bound to the run's transaction. A write with
 // another context than the run's would be missing from what the run reports, and one in SQL
 // can be told as a write to something that has no name only.
-func (t *tx) guard(ctx context.Context, query string, raw bool) error {
+func (t *tx) Guard(ctx context.Context, query string, raw bool) error {
 	if !writes(query) {
 		return nil
 	}
-	s, _ := ctx.Value(sessionKey{t.engine, t.set}).(*session)
+	s, _ := ctx.Value(sessionKey{t.engine, t.Set}).(*session)
 	switch {
 	case s == nil || s.t != t:
 		return fault.New(fault.InvalidRequest, "something was written in a run's transaction with a context that is not the run's").
@@ -178,10 +178,10 @@ func (t *tx) guard(ctx context.Context, query string, raw bool) error {
 	case !raw:
 		return t.beforeUpsert(ctx, query)
 	case s.own:
-		if _, err := run.Join(ctx, t.engine, t.set, true); err != nil {
+		if _, err := run.Join(ctx, t.engine, t.Set, true); err != nil {
 			return err
 		}
-	case !t.sql.Writing():
+	case !t.SQL.Writing():
 		return errReading
 	}
 	t.touched = true

@@ -9,6 +9,7 @@ import (
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/internal/transaction"
 	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/database/sqltext"
 	"github.com/koan-go/koan/framework/fault"
@@ -16,7 +17,7 @@ import (
 
 // idCounter is what the database counts ids on from.
 type idCounter struct {
-	*transaction
+	*transaction.Tx
 	past map[*model.Kind]int64 // the largest chosen ids
 }
 
@@ -45,10 +46,10 @@ func (t *idCounter) moveCounter(ctx context.Context, k *model.Kind, id any) erro
 	if past, known := t.past[k]; !ok || n > sqltext.MaxCounted || known && n <= past {
 		return nil
 	}
-	b := t.newStatement()
+	b := t.Statement()
 	b.Dialect.CountPast(b, k.Entity.Table, k.Entity.Key.Name, n)
-	if _, err := t.sql.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
-		return t.verdict(err)
+	if _, err := t.SQL.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
+		return t.Verdict(err)
 	}
 	if t.Backend.Dialect().Name() == dialect.SQLite { // where it is rolled back with the rows
 		return nil
@@ -89,7 +90,7 @@ func (t *idCounter) countPastAll(ctx context.Context, k *model.Kind, models []*m
 // countsByTable reports whether a SQLite database has the table of counters, which comes with the first
 // AUTOINCREMENT.
 func (t *idCounter) countsByTable(ctx context.Context) bool {
-	ok, err := t.asks(ctx, "SELECT 1 FROM sqlite_master WHERE name='sqlite_sequence'")
+	ok, err := t.HasRow(ctx, "SELECT 1 FROM sqlite_master WHERE name='sqlite_sequence'")
 	return err == nil && ok
 }
 
@@ -100,12 +101,12 @@ func (t *tx) exhaustedFault(ctx context.Context, k *model.Kind, at string, err e
 		return nil
 	}
 	if v := t.Backend.Violation(err); v == nil || v.Rule != database.Exhausted {
-		if t.Backend.Dialect().Name() != dialect.SQLite || fault.CodeOf(database.Fault(t.Backend, t.set, err)) != fault.ServiceUnavailable {
+		if t.Backend.Dialect().Name() != dialect.SQLite || fault.CodeOf(database.Fault(t.Backend, t.Set, err)) != fault.ServiceUnavailable {
 			return nil
 		}
-		last, lost := t.asks(ctx, "SELECT 1 FROM "+string(sqltext.AppendName(nil, k.Entity.Table))+" WHERE rowid=?", int64(math.MaxInt64))
+		last, lost := t.HasRow(ctx, "SELECT 1 FROM "+string(sqltext.AppendName(nil, k.Entity.Table))+" WHERE rowid=?", int64(math.MaxInt64))
 		if lost == nil && !last && t.counts.countsByTable(ctx) {
-			last, lost = t.asks(ctx, "SELECT 1 FROM sqlite_sequence WHERE name=? AND seq>=?", k.Entity.Table, int64(math.MaxInt64))
+			last, lost = t.HasRow(ctx, "SELECT 1 FROM sqlite_sequence WHERE name=? AND seq>=?", k.Entity.Table, int64(math.MaxInt64))
 		}
 		if lost != nil || !last {
 			return nil

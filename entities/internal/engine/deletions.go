@@ -8,6 +8,7 @@ import (
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/internal/transaction"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -23,29 +24,29 @@ import (
 // caller may not; nil where it does not.
 func (s *view) ForbiddenCascade(ctx context.Context, k *model.Kind, ids []any) (*fault.Fault, error) {
 	walked := map[changes.Row]bool{}
-	for queue := []layer{{kind: k, ids: ids}}; len(queue) > 0; queue = queue[1:] {
+	for queue := []transaction.Layer{{Kind: k, IDs: ids}}; len(queue) > 0; queue = queue[1:] {
 		l := queue[0]
-		if !s.MayForbidCascade(l.kind, map[*model.Kind]bool{}) {
+		if !s.MayForbidCascade(l.Kind, map[*model.Kind]bool{}) {
 			continue
 		}
-		if l.ids = unvisited(l.kind, l.ids, walked); len(l.ids) == 0 {
+		if l.IDs = transaction.Unvisited(l.Kind, l.IDs, walked); len(l.IDs) == 0 {
 			continue
 		}
-		for _, u := range l.kind.Entity.Unexposed {
+		for _, u := range l.Kind.Entity.Unexposed {
 			table := &descriptor.Entity{Table: u.Table, Key: descriptor.Column{Name: u.Column}}
-			found, err := s.tx.Writer.Keys(ctx, s.tx.sql, table, u.Column, l.kind.BoundIDs(l.ids), s.tx.holdKey(ctx))
+			found, err := s.tx.Writer.Keys(ctx, s.tx.SQL, table, u.Column, l.Kind.BoundIDs(l.IDs), s.tx.HoldKey(ctx))
 			if err != nil || len(found) > 0 {
 				return unseenFault("rows", "deleted or changed"), err
 			}
 		}
-		for i := range l.kind.Entity.Referrers {
-			r := &l.kind.Entity.Referrers[i]
+		for i := range l.Kind.Entity.Referrers {
+			r := &l.Kind.Entity.Referrers[i]
 			found, refused, err := s.forbiddenCascadeTo(ctx, l, r)
 			if refused != nil || err != nil {
 				return refused, err
 			}
 			if r.Cascade && len(found) > 0 {
-				queue = append(queue, layer{kind: s.rules.Model.ByName[r.Entity], ids: found})
+				queue = append(queue, transaction.Layer{Kind: s.rules.Model.ByName[r.Entity], IDs: found})
 			}
 		}
 	}
@@ -54,12 +55,12 @@ func (s *view) ForbiddenCascade(ctx context.Context, k *model.Kind, ids []any) (
 
 // forbiddenCascadeTo is ForbiddenCascade for the rows of one entity that refer to the
 // deleted ones, which it returns.
-func (s *view) forbiddenCascadeTo(ctx context.Context, l layer, r *descriptor.Referrer) (found []any, refused *fault.Fault, err error) {
+func (s *view) forbiddenCascadeTo(ctx context.Context, l transaction.Layer, r *descriptor.Referrer) (found []any, refused *fault.Fault, err error) {
 	if !r.Cascade && !r.SetNull {
 		return nil, nil, nil
 	}
 	child := s.rules.Model.ByName[r.Entity]
-	found, err = s.tx.referringThrough(ctx, child, r, l.kind.BoundIDs(l.ids))
+	found, err = s.tx.ReferringThrough(ctx, child, r, l.Kind.BoundIDs(l.IDs))
 	if err != nil || len(found) == 0 {
 		return nil, nil, err
 	}
@@ -102,7 +103,7 @@ func (s *view) MayForbidCascade(k *model.Kind, walked map[*model.Kind]bool) bool
 			continue
 		}
 		child := s.rules.Model.ByName[r.Entity]
-		if !s.mayFollow(child, r) || s.tx.client.Ruled(child.Type) || r.Cascade && s.MayForbidCascade(child, walked) {
+		if !s.mayFollow(child, r) || s.tx.Client.Ruled(child.Type) || r.Cascade && s.MayForbidCascade(child, walked) {
 			return true
 		}
 	}

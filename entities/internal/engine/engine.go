@@ -16,6 +16,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/migrate"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
+	"github.com/koan-go/koan/entities/internal/transaction"
 	"github.com/koan-go/koan/entities/internal/write"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/database"
@@ -45,7 +46,7 @@ type Engine struct {
 	rules    *Rules
 	tables   tables
 	declared []string // the sets that are there from the start
-	data     *Data
+	data     *transaction.Data
 	way      migrate.Way // how sets come to the app's schema; nil where the app sees to that
 }
 
@@ -58,7 +59,7 @@ var (
 // New returns the engine of an app, which has no data before Open.
 func New(app *shim.App, viewer Viewer) *Engine {
 	m := model.New(app)
-	e := &Engine{Model: m, rules: &Rules{Model: m, Viewer: viewer}, tables: tablesOf(m), data: &Data{Model: m}, declared: model.DeclaredSets(app.Graph)}
+	e := &Engine{Model: m, rules: &Rules{Model: m, Viewer: viewer}, tables: tablesOf(m), data: &transaction.Data{Model: m}, declared: model.DeclaredSets(app.Graph)}
 	e.Log.engine, e.Log.Logger = e, slog.Default()
 	return e
 }
@@ -167,14 +168,14 @@ func (e *Engine) Begin(ctx context.Context, a store.Attempt, set string) (store.
 	if err != nil {
 		return nil, database.Fault(e.data.Backend, set, err)
 	}
-	return t, t.begin(ctx, d, client, release, write)
+	return t, t.Begin(ctx, d, client, release, write)
 }
 
 // newTx returns a transaction that has not begun.
 func (e *Engine) newTx(a store.Attempt, set string) *tx {
-	inner := &transaction{Data: e.data, memory: memory{attempt: a}, set: set}
-	t := &tx{engine: e, mutations: &mutations{account: newAccount(inner, e.tables, e.logsChanges()), counts: idCounter{transaction: inner}}}
-	inner.hosts = t
+	t := &tx{engine: e}
+	inner := transaction.New(e.data, a, set, t)
+	t.mutations = &mutations{account: newAccount(inner, e.tables, e.logsChanges()), counts: idCounter{Tx: inner}}
 	return t
 }
 

@@ -7,23 +7,24 @@ import (
 	"slices"
 
 	"github.com/koan-go/koan/entities/internal/changes"
+	"github.com/koan-go/koan/entities/internal/transaction"
 	"github.com/koan-go/koan/framework/run/store"
 )
 
 // expectCascade records what foreign keys are about to do, as expect does.
-func (t *account) expectCascade(ctx context.Context, c *cascade) (gone, moved []pending, err error) {
+func (t *account) expectCascade(ctx context.Context, c *transaction.Cascade) (gone, moved []pending, err error) {
 	if err := t.keepCascade(ctx, c); err != nil {
 		return nil, nil, err
 	}
-	for _, l := range mergeLayers(c.gone) {
-		rows, err := t.expect(ctx, l.kind, l.ids, store.Delete, t.manyToMany(l.kind, everyName)...)
+	for _, l := range transaction.MergeLayers(c.Gone) {
+		rows, err := t.expect(ctx, l.Kind, l.IDs, store.Delete, t.manyToMany(l.Kind, everyName)...)
 		if err != nil {
 			return nil, nil, err
 		}
 		gone = append(gone, rows...)
 	}
-	for _, l := range mergeLayers(c.moved) {
-		rows, err := t.expect(ctx, l.kind, l.ids, store.Update)
+	for _, l := range transaction.MergeLayers(c.Moved) {
+		rows, err := t.expect(ctx, l.Kind, l.IDs, store.Update)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -34,10 +35,10 @@ func (t *account) expectCascade(ctx context.Context, c *cascade) (gone, moved []
 
 // keepCascade keeps the rows for an undo, which restores first what was kept last: rows before
 // those that refer to them.
-func (t *account) keepCascade(ctx context.Context, c *cascade) error {
+func (t *account) keepCascade(ctx context.Context, c *transaction.Cascade) error {
 	mark := len(t.past.order)
-	for _, l := range mergeLayers(slices.Concat(c.moved, c.gone)) {
-		if err := t.past.keepPast(ctx, l.kind, l.ids, false); err != nil {
+	for _, l := range transaction.MergeLayers(slices.Concat(c.Moved, c.Gone)) {
+		if err := t.past.keepPast(ctx, l.Kind, l.IDs, false); err != nil {
 			return err
 		}
 	}
@@ -45,9 +46,9 @@ func (t *account) keepCascade(ctx context.Context, c *cascade) error {
 		return nil
 	}
 	depth := map[changes.Row]int{}
-	for _, l := range c.gone {
-		for _, id := range l.ids {
-			depth[changes.RowOf(l.kind, id)] = l.depth
+	for _, l := range c.Gone {
+		for _, id := range l.IDs {
+			depth[changes.RowOf(l.Kind, id)] = l.Depth
 		}
 	}
 	place := func(p *past) int {

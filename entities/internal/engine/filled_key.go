@@ -67,10 +67,10 @@ func (t *tx) withKeyOf(ctx context.Context, k *model.Kind, m ent.Mutation) (any,
 		}
 		columns, values = append(columns, column), append(values, v)
 	}
-	b := t.newStatement()
+	b := t.Statement()
 	b.Raw("SELECT ").Name(k.Entity.Key.Name).Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ")
 	matchAll(b, columns, values)
-	ids, err := t.ids(ctx, k, b)
+	ids, err := t.IDs(ctx, k, b)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}

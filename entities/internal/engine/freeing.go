@@ -76,7 +76,7 @@ func (x *restoration) freeUnique(ctx context.Context, now, wanted heldRow) error
 // of a key, nil for none.
 func (x *restoration) otherWith(ctx context.Context, key []*schema.Column, now, wanted heldRow) (any, error) {
 	changes := false
-	b := x.t.newStatement()
+	b := x.t.Statement()
 	b.Raw("SELECT ").Name(x.k.Entity.Key.Name).Raw(" FROM ").Name(x.k.Entity.Table).Raw(" WHERE ")
 	for _, c := range key {
 		i := slices.Index(x.info.columns, c.Name)
@@ -94,7 +94,7 @@ func (x *restoration) otherWith(ctx context.Context, key []*schema.Column, now, 
 	if !changes {
 		return nil, nil
 	}
-	ids, err := x.t.ids(ctx, x.k, b)
+	ids, err := x.t.IDs(ctx, x.k, b)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
@@ -113,9 +113,9 @@ func (x *restoration) free(ctx context.Context, c *schema.Column, id any) (freed
 	case c.Type == field.TypeUUID, c.Type == field.TypeString && (c.Size == 0 || c.Size >= 36):
 		v = uuid.NewString()
 	case c.Type.Integer():
-		b := x.t.newStatement()
+		b := x.t.Statement()
 		b.Raw("SELECT MIN(").Name(c.Name).Raw(") FROM ").Name(x.k.Entity.Table)
-		least, err := x.t.integer(ctx, b)
+		least, err := x.t.Integer(ctx, b)
 		if err != nil || least <= math.MinInt16 { // which is the least that some columns hold
 			return false, err
 		}
@@ -129,10 +129,10 @@ func (x *restoration) free(ctx context.Context, c *schema.Column, id any) (freed
 	if _, err := x.t.expect(ctx, x.k, []any{id}, store.Update); err != nil {
 		return false, err
 	}
-	b := x.t.newStatement()
+	b := x.t.Statement()
 	b.Raw("UPDATE ").Name(x.k.Entity.Table).Raw(" SET ").Name(c.Name).Raw(" = ").Arg(v)
 	b.Raw(" WHERE ").Name(x.k.Entity.Key.Name).Raw(" = ").Arg(x.k.BoundID(id))
-	_, err = x.t.sql.ExecContext(ctx, string(b.Text()), b.Args()...)
+	_, err = x.t.SQL.ExecContext(ctx, string(b.Text()), b.Args()...)
 	if err != nil && x.t.Backend.Violation(err) != nil {
 		x.fail(x.field(c.Name), occupied)
 		return false, undo.Conflict(x.places)

@@ -41,9 +41,9 @@ func heldID(k *model.Kind, id any) (string, error) {
 
 // heldLinks reads the ids at the other side of a join table.
 func (t *history) heldLinks(ctx context.Context, of *past, j *join) (out []string, err error) {
-	b := t.newStatement()
+	b := t.Statement()
 	b.Raw("SELECT CAST(").Name(j.other).Raw(" AS TEXT) FROM ").Name(j.table).Raw(" WHERE ").Name(j.own).Raw(" = ").Arg(of.kind.BoundID(of.id)).Raw(" ORDER BY 1")
-	rows, err := t.sql.QueryContext(t.brief(ctx), string(b.Text()), b.Args()...)
+	rows, err := t.SQL.QueryContext(t.RowContext(ctx), string(b.Text()), b.Args()...)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ const maxHeld = 128
 func (t *history) heldRows(ctx context.Context, k *model.Kind, ids []any) (map[string]heldRow, error) {
 	out := make(map[string]heldRow, len(ids))
 	for some := range slices.Chunk(ids, maxHeld) {
-		if err := t.readHeld(ctx, k, some, out, t.attempt.HoldImage); err != nil {
+		if err := t.readHeld(ctx, k, some, out, t.Attempt.HoldImage); err != nil {
 			return nil, err
 		}
 	}
@@ -81,7 +81,7 @@ func (t *history) heldRow(ctx context.Context, k *model.Kind, id any) (heldRow, 
 
 func (t *history) readHeld(ctx context.Context, k *model.Kind, ids []any, out map[string]heldRow, room func(n int) bool) (err error) {
 	info := t.tables[k]
-	b := t.newStatement()
+	b := t.Statement()
 	b.Raw("SELECT ").Name(k.Entity.Key.Name)
 	for _, c := range info.columns {
 		b.Raw(", ")
@@ -89,9 +89,9 @@ func (t *history) readHeld(ctx context.Context, k *model.Kind, ids []any, out ma
 	}
 	b.Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ").Name(k.Entity.Key.Name).Raw(" IN (").List(k.BoundIDs(ids)).Raw(")")
 	if len(ids) == 1 {
-		ctx = t.brief(ctx)
+		ctx = t.RowContext(ctx)
 	}
-	rows, err := t.sql.QueryContext(ctx, string(b.Text()), b.Args()...)
+	rows, err := t.SQL.QueryContext(ctx, string(b.Text()), b.Args()...)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/internal/transaction"
 )
 
 // past is what a transaction found of a row before its first write to it.
@@ -31,7 +32,7 @@ type pastLinks struct {
 
 // history is what a transaction found of what it has written, for an undo.
 type history struct {
-	*transaction
+	*transaction.Tx
 	tables tables
 	log    *changes.Log
 	found
@@ -52,7 +53,7 @@ var errNoImages = errors.New("entities: no images are kept")
 
 // keepsPast reports whether what is written is to be kept as it was.
 func (t *history) keepsPast() bool {
-	if t.attempt.KeepsImages() {
+	if t.Attempt.KeepsImages() {
 		return true
 	}
 	t.found, t.unnamed = found{}, 0
@@ -122,7 +123,7 @@ func (t *history) keepCreated(k *model.Kind, id any) {
 	}
 	for i := range info.joins {
 		j := &info.joins[i]
-		if t.listed[pair{j.table, j.own, j.other, own, ""}] == nil && t.attempt.HoldImage(linkBytes) {
+		if t.listed[pair{j.table, j.own, j.other, own, ""}] == nil && t.Attempt.HoldImage(linkBytes) {
 			t.list(of, j, own, nil)
 		}
 	}
@@ -157,7 +158,7 @@ func (t *history) keepLinks(ctx context.Context, of *past) error {
 		if err != nil {
 			return err
 		}
-		if !t.attempt.HoldImage(linkBytes * (1 + len(now))) {
+		if !t.Attempt.HoldImage(linkBytes * (1 + len(now))) {
 			return nil
 		}
 		t.list(of, j, own, now)

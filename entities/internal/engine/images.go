@@ -46,7 +46,7 @@ func (t *account) Images(ctx context.Context) (out []journal.Image, complete boo
 			return nil, false, nil
 		}
 		if err != nil {
-			return nil, false, t.verdict(err)
+			return nil, false, t.Verdict(err)
 		}
 	}
 	links, err := t.past.changedLinks(ctx)
@@ -54,7 +54,7 @@ func (t *account) Images(ctx context.Context) (out []journal.Image, complete boo
 		return nil, false, nil
 	}
 	if err != nil {
-		return nil, false, t.verdict(err)
+		return nil, false, t.Verdict(err)
 	}
 	t.irreversible = t.past.whyIrreversible(now)
 	t.logged = ledger.Changes{}
@@ -80,7 +80,7 @@ func (t *account) Images(ctx context.Context) (out []journal.Image, complete boo
 		t.logged.Images = append(t.logged.Images, image)
 	}
 	for range t.past.unnamed {
-		out = append(out, journal.Image{Set: t.set, Action: string(store.Update)})
+		out = append(out, journal.Image{Set: t.Set, Action: string(store.Update)})
 	}
 	return out, true, nil
 }
@@ -90,7 +90,7 @@ func (t *account) Images(ctx context.Context) (out []journal.Image, complete boo
 func (t *history) imageOf(p *past, is heldRow, links []linkState, whole bool) (image journal.Image, changed bool, err error) {
 	info := t.tables[p.kind]
 	var open, secret rowState
-	image = journal.Image{Entity: p.kind.Name(), Set: t.set, ID: p.kind.FormatID(p.id), Action: string(store.Update)}
+	image = journal.Image{Entity: p.kind.Name(), Set: t.Set, ID: p.kind.FormatID(p.id), Action: string(store.Update)}
 	switch {
 	case p.row == nil && is == nil:
 		return image, false, nil
@@ -141,7 +141,7 @@ func (t *history) changedLinks(ctx context.Context) (map[*past][]linkState, erro
 		if err != nil {
 			return nil, err
 		}
-		if !t.attempt.HoldImage(linkBytes * (1 + len(now))) { // as an undo will, before it takes them away
+		if !t.Attempt.HoldImage(linkBytes * (1 + len(now))) { // as an undo will, before it takes them away
 			return nil, errNoImages
 		}
 		there := make(map[string]bool, len(now))

@@ -9,6 +9,7 @@ import (
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/internal/transaction"
 )
 
 // writtenLinks returns the many-to-many edges that a mutation writes. No row has them
@@ -21,7 +22,7 @@ func (t *account) writtenLinks(k *model.Kind, m ent.Mutation) []*model.Edge {
 
 // manyToMany returns the many-to-many edges of a kind that a recording run shows.
 func (t *account) manyToMany(k *model.Kind, take func(name string) bool) (out []*model.Edge) {
-	if !t.attempt.Records() {
+	if !t.Attempt.Records() {
 		return nil
 	}
 	for i := range k.Edges {
@@ -54,7 +55,7 @@ func (t *account) recordLinks(ctx context.Context, k *model.Kind, ids []any, lin
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			now, err := t.related(ctx, k, e.Target, e.Column, id)
+			now, err := t.Related(ctx, k, e.Target, e.Column, id)
 			if err != nil {
 				return err
 			}
@@ -92,7 +93,7 @@ func (t *account) addLinks(ctx context.Context, k *model.Kind, id any, e *model.
 	}
 	seen := model.SetOf(readable)
 	for _, other := range others {
-		if err := t.attempt.Hold(linkBytes); err != nil {
+		if err := t.Attempt.Hold(linkBytes); err != nil {
 			return err
 		}
 		t.log.AddLink(changes.Link{Kind: k, Edge: e, ID: id, Other: other, Was: was, Readable: seen[other], OwnToo: len(self) > 0})
@@ -104,7 +105,7 @@ func (t *account) addLinks(ctx context.Context, k *model.Kind, id any, e *model.
 // they are others than before: those that the caller may read.
 func (t *account) joined(ctx context.Context, r *changes.Net) error {
 	for _, e := range r.Links {
-		now, err := t.related(ctx, r.Kind, e.Target, e.Column, r.Native)
+		now, err := t.Related(ctx, r.Kind, e.Target, e.Column, r.Native)
 		if err == nil && t.reader != nil {
 			now, err = t.reader.Readable(ctx, e.Target, now)
 		}
@@ -113,7 +114,7 @@ func (t *account) joined(ctx context.Context, r *changes.Net) error {
 		}
 		from, to := e.Target.ShowIDs(t.log.LinkedBefore(r.Row, e, now)), e.Target.ShowIDs(now)
 		if !slices.Equal(from, to) {
-			if err := t.attempt.Hold((len(from)+len(to))*keyBytes + len(r.From) + len(r.To)); err != nil { // they are copied
+			if err := t.Attempt.Hold((len(from)+len(to))*transaction.KeyBytes + len(r.From) + len(r.To)); err != nil { // they are copied
 				return err
 			}
 			r.From, r.To = appendMember(r.From, e.JSON.Name, from), appendMember(r.To, e.JSON.Name, to)

@@ -34,7 +34,7 @@ func (e *Engine) changeMany(ctx context.Context, t *tx, k *model.Kind, ids []any
 			}
 		}
 		return e.inPortions(k, ids, call, func(bound []any) error {
-			keys, err := e.data.Writer.UpdateMany(ctx, t.sql, k.Entity, bound, p.row)
+			keys, err := e.data.Writer.UpdateMany(ctx, t.SQL, k.Entity, bound, p.row)
 			affected += len(keys)
 			return err
 		})
@@ -60,7 +60,7 @@ func (e *Engine) deleteMany(ctx context.Context, t *tx, k *model.Kind, ids []any
 	mark := t.log.Len()
 	done, err = t.tryTogether(ctx, func() error {
 		return e.inPortions(k, ids, call, func(bound []any) error {
-			keys, err := e.data.Writer.Keys(ctx, t.sql, k.Entity, k.Entity.Key.Name, bound, nil)
+			keys, err := e.data.Writer.Keys(ctx, t.SQL, k.Entity, k.Entity.Key.Name, bound, nil)
 			if err != nil || len(keys) == 0 {
 				return err
 			}
@@ -69,7 +69,7 @@ func (e *Engine) deleteMany(ctx context.Context, t *tx, k *model.Kind, ids []any
 				return err
 			}
 			t.touched = true
-			c, err := t.follow(ctx, k, there)
+			c, err := t.Follow(ctx, k, there)
 			if err != nil {
 				return err
 			}
@@ -77,7 +77,7 @@ func (e *Engine) deleteMany(ctx context.Context, t *tx, k *model.Kind, ids []any
 			if err != nil {
 				return err
 			}
-			if _, err := e.data.Writer.DeleteMany(ctx, t.sql, k.Entity, keys); err != nil {
+			if _, err := e.data.Writer.DeleteMany(ctx, t.SQL, k.Entity, keys); err != nil {
 				return err
 			}
 			deleted += len(there)

@@ -19,19 +19,19 @@ const (
 // holdWrites counts writes to so many rows before they are recorded.
 func (t *account) holdWrites(n int) error {
 	each := writeBytes
-	if t.attempt.Records() {
+	if t.Attempt.Records() {
 		each += beforeBytes
 	}
-	return t.attempt.Hold(n * each)
+	return t.Attempt.Hold(n * each)
 }
 
 // releaseWrites releases the memory counted for writes that a savepoint has undone.
-func (t *account) releaseWrites(n int) { t.attempt.Release(n * writeBytes) }
+func (t *account) releaseWrites(n int) { t.Attempt.Release(n * writeBytes) }
 
 // holdImage counts, if the run records, that a written row takes n bytes now, so that a
 // run which cannot keep its changes ends before it has made all of them.
 func (t *account) holdImage(k *model.Kind, id any, n int) error {
-	if !t.attempt.Records() {
+	if !t.Attempt.Records() {
 		return nil
 	}
 	at := changes.RowOf(k, id)
@@ -39,11 +39,11 @@ func (t *account) holdImage(k *model.Kind, id any, n int) error {
 	if !known {
 		return nil
 	}
-	if err := t.attempt.Hold(max(n-b.Ahead, 0)); err != nil {
+	if err := t.Attempt.Hold(max(n-b.Ahead, 0)); err != nil {
 		return err
 	}
 	if b.Ahead > n {
-		t.attempt.Release(b.Ahead - n)
+		t.Attempt.Release(b.Ahead - n)
 	}
 	t.ahead += n - b.Ahead
 	b.Ahead = n

@@ -8,6 +8,7 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/internal/transaction"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -46,7 +47,7 @@ func (t *tx) refusedAlone(ctx context.Context, k *model.Kind, f *model.FieldValu
 	if f.Value == nil || t.Backend.Dialect().Name() != dialect.Postgres {
 		return "", nil
 	}
-	w := k.Create(t.ent)
+	w := k.Create(t.Ent)
 	if k.Set(w.Mutation, f.Column.Name, f.Value) != nil {
 		return "", nil
 	}
@@ -54,27 +55,27 @@ func (t *tx) refusedAlone(ctx context.Context, k *model.Kind, f *model.FieldValu
 	if v, err = driverValue(f.Column, v); err != nil {
 		return "", nil
 	}
-	b := t.newStatement()
+	b := t.Statement()
 	b.Raw("UPDATE ").Name(k.Entity.Table).Raw(" SET ").Name(f.Column.Name).Raw(" = ").Arg(v).Raw(" WHERE 1=0")
 	if text, isText := v.(string); isText && f.Column.Native != "" { // as domains look at their values
-		b = t.newStatement()
+		b = t.Statement()
 		b.Raw("SELECT CAST(CAST(").Arg(text).Raw(" AS text) AS " + f.Column.Native + ")")
 	}
 	end, err := t.Savepoint(ctx, false)
 	if err != nil {
 		return "", err
 	}
-	_, tried := t.sql.ExecContext(ctx, string(b.Text()), b.Args()...)
+	_, tried := t.SQL.ExecContext(ctx, string(b.Text()), b.Args()...)
 	if err := end(tried == nil); err != nil || tried == nil {
 		return "", err
 	}
-	trouble, _ := t.Backend.Trouble(t.set, tried)
+	trouble, _ := t.Backend.Trouble(t.Set, tried)
 	var refused *fault.Fault
 	if errors.As(trouble, &refused) && refused.Code == fault.InvalidPayload {
 		return refused.Message, nil
 	}
 	if broken := t.Backend.Violation(tried); broken != nil { // of a domain
-		return "a rule of the database refuses it" + inParentheses(broken.Name), nil
+		return "a rule of the database refuses it" + transaction.InParentheses(broken.Name), nil
 	}
 	return "", nil
 }

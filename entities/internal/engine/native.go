@@ -22,7 +22,7 @@ import (
 // rows. What ent's builders do besides the statement (defaults, validators) still
 // runs.
 func (t *tx) native(k *model.Kind) bool {
-	return k.Plain && !t.hasHooks(k) && !t.caller.MayHide(k)
+	return k.Plain && !t.HasHooks(k) && !t.caller.MayHide(k)
 }
 
 // plain reports whether a model of a native kind is about columns of its own table
@@ -55,7 +55,7 @@ type prepared struct {
 
 // prepare makes the row of a new entity.
 func (e *Engine) prepare(ctx context.Context, t *tx, k *model.Kind, m *model.Values) (*prepared, error) {
-	w := k.Create(t.ent)
+	w := k.Create(t.Ent)
 	if err := m.Apply(k, w, true); err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (e *Engine) prepare(ctx context.Context, t *tx, k *model.Kind, m *model.Val
 
 // prepareUpdate makes the row of an entity that changes.
 func (e *Engine) prepareUpdate(ctx context.Context, t *tx, k *model.Kind, id any, m *model.Values) (*prepared, error) {
-	w := k.Update(t.ent, id)
+	w := k.Update(t.Ent, id)
 	if err := m.Apply(k, w, false); err != nil {
 		return nil, err
 	}
@@ -181,8 +181,8 @@ func (e *Engine) insert(ctx context.Context, t *tx, k *model.Kind, p *prepared) 
 		return nil, err
 	}
 	var id any
-	err = t.sql.Alone(func() (wrote bool, err error) {
-		err = e.data.Writer.Insert(t.brief(ctx), t.sql, k.Entity, []write.Row{p.row}, p.model.ID != nil, func(key any, row []byte) (err error) {
+	err = t.SQL.Alone(func() (wrote bool, err error) {
+		err = e.data.Writer.Insert(t.RowContext(ctx), t.SQL, k.Entity, []write.Row{p.row}, p.model.ID != nil, func(key any, row []byte) (err error) {
 			wrote, out = true, read.Own(row)
 			id, err = k.ScanID(key)
 			return err
@@ -206,7 +206,7 @@ func (e *Engine) insert(ctx context.Context, t *tx, k *model.Kind, p *prepared) 
 // sees no row with its id: either somebody else stored one meanwhile, which the next
 // attempt will see, or row-level security hides it from the caller.
 func (t *tx) unseenRow(k *model.Kind, m *model.Values) error {
-	if t.attempt.Number() == 1 && t.attempt.Atomic() {
+	if t.Attempt.Number() == 1 && t.Attempt.Atomic() {
 		return store.ErrStale
 	}
 	return fault.Newf(fault.Conflict, "another %s already has this id", k.Name()).WithPath(m.At + "/id").
@@ -218,7 +218,7 @@ func (t *account) recordCreated(k *model.Kind, id any) {
 	t.touched = true
 	t.log.Begin(changes.Write{Kind: k, ID: id, Action: store.Create})
 	t.past.keepCreated(k, id)
-	if !t.attempt.Records() {
+	if !t.Attempt.Records() {
 		return
 	}
 	at := changes.RowOf(k, id)
@@ -246,8 +246,8 @@ func (e *Engine) update(ctx context.Context, t *tx, k *model.Kind, p *prepared, 
 		return nil, err
 	}
 	var out []byte
-	err := t.sql.Alone(func() (wrote bool, err error) {
-		out, err = e.data.Writer.Update(t.brief(ctx), t.sql, k.Entity, k.BoundID(p.id), p.row, ifVersion)
+	err := t.SQL.Alone(func() (wrote bool, err error) {
+		out, err = e.data.Writer.Update(t.RowContext(ctx), t.SQL, k.Entity, k.BoundID(p.id), p.row, ifVersion)
 		return out != nil, err
 	})
 	if err != nil {

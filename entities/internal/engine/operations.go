@@ -23,9 +23,9 @@ var handlers = map[string]handler{
 		if err != nil {
 			return nil, err
 		}
-		in.Set = t.set // a cursor belongs to the set, however the input names it
-		t.once(in.Single())
-		return e.data.Reader.Collection(ctx, t.sql, in)
+		in.Set = t.Set // a cursor belongs to the set, however the input names it
+		t.SkipIfSingle(in.Single())
+		return e.data.Reader.Collection(ctx, t.SQL, in)
 	},
 	"get-by-id": func(ctx context.Context, e *Engine, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
 		in, err := asked[*read.Get](t, call)
@@ -33,26 +33,26 @@ var handlers = map[string]handler{
 			return nil, err
 		}
 		if in.Single() {
-			t.once(true)
-			ctx = t.brief(ctx)
+			t.SkipIfSingle(true)
+			ctx = t.RowContext(ctx)
 		}
-		return e.data.Reader.Get(ctx, t.sql, in)
+		return e.data.Reader.Get(ctx, t.SQL, in)
 	},
 	"count": func(ctx context.Context, e *Engine, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
 		in, err := asked[*read.Count](t, call)
 		if err != nil {
 			return nil, err
 		}
-		t.once(true)
-		return e.data.Reader.Count(ctx, t.sql, in)
+		t.SkipIfSingle(true)
+		return e.data.Reader.Count(ctx, t.SQL, in)
 	},
 	"aggregate": func(ctx context.Context, e *Engine, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
 		in, err := asked[*read.Aggregate](t, call)
 		if err != nil {
 			return nil, err
 		}
-		t.once(true)
-		return e.data.Reader.Aggregate(ctx, t.sql, in)
+		t.SkipIfSingle(true)
+		return e.data.Reader.Aggregate(ctx, t.SQL, in)
 	},
 	"create": func(ctx context.Context, e *Engine, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
 		return e.createOnly(ctx, t, k, call.Decoded().(*model.CreateInput).Values)
@@ -129,9 +129,9 @@ func (e *Engine) handler(o *model.Operation, name string) catalog.Handler {
 	return func(ctx context.Context, call catalog.Call) (out json.RawMessage, err error) {
 		err = run.Within(ctx, e, call.Target().Set, o.Access.Writes(), func(ctx context.Context, joined store.Tx) error {
 			t := joined.(*tx)
-			t.caller = e.rules.OfCall(ctx, t.transaction, call)
-			t.reader = e.rules.OfReader(ctx, t.transaction, t.caller, t.reader)
-			defer t.passed(t.passing)
+			t.caller = e.rules.OfCall(ctx, t.Tx, call)
+			t.reader = e.rules.OfReader(ctx, t.Tx, t.caller, t.reader)
+			defer t.Passed(t.Passing)
 			if o.Access.Writes() || e.rules.Viewer != nil {
 				if ctx, err = t.caller.Context(); err != nil {
 					return err
@@ -139,12 +139,12 @@ func (e *Engine) handler(o *model.Operation, name string) catalog.Handler {
 			}
 			if r := undo.Restoring(ctx); r != nil && o.Access.Writes() {
 				out, err = e.restoreInPlace(ctx, t, k, o.Name, r)
-				return t.verdict(err)
+				return t.Verdict(err)
 			}
 			if out, err = handle(ctx, e, t, k, call); err == nil && o.Access.Writes() {
 				err = t.weighing.weigh(ctx, t.caller)
 			}
-			return t.verdict(err)
+			return t.Verdict(err)
 		})
 		return out, err
 	}

@@ -28,13 +28,13 @@ func (s *view) Permits(k *model.Kind, op ent.Op, ids []any, change func(ent.Muta
 	if op.Is(ent.OpDelete) {
 		done = "deleted"
 	}
-	permitted, err := k.Permits(ctx, s.tx.ent, op, ids, change)
+	permitted, err := k.Permits(ctx, s.tx.Ent, op, ids, change)
 	switch {
 	case errors.Is(err, privacy.Deny):
 		return fault.Newf(fault.Forbidden, "%s entities cannot be %s: %s", k.Name(), done, Denial(err)).
 			WithHint("A policy of the app refused it; its message says why.").Because(err)
 	case err != nil:
-		return s.tx.verdict(err)
+		return s.tx.Verdict(err)
 	case len(permitted) < len(ids):
 		return fault.Newf(fault.Forbidden, "a policy of the app keeps some %s entities from being %s with it", k.Name(), done).
 			WithHint("Somebody with other rights must do this.")
@@ -52,7 +52,7 @@ func (s *view) CheckReferences(ctx context.Context, k *model.Kind, id any, m *mo
 		seen, err := s.Readable(ctx, target, []any{id})
 		there := len(seen) > 0
 		if err == nil && there && s.secured { // foreign keys pass row level security by
-			there, err = s.tx.exists(ctx, target, id)
+			there, err = s.tx.Exists(ctx, target, id)
 		}
 		if err == nil && !there {
 			details = append(details, s.Dangling(target, id, at))
@@ -110,7 +110,7 @@ func (s *view) checkMovedRows(ctx context.Context, k *model.Kind, id any, m *mod
 		at := m.At + "/" + filter.Escape(ed.JSON.Name)
 		off := ed.Unlink
 		if ed.Clear && id != nil {
-			now, err := s.tx.referring(ctx, ed.Target, ed.Edge.FarKey(), k.BoundID(id))
+			now, err := s.tx.Referring(ctx, ed.Target, ed.Edge.FarKey(), k.BoundID(id))
 			if err != nil {
 				return err
 			}
@@ -147,7 +147,7 @@ func (s *view) checkDisplaced(ctx context.Context, k *model.Kind, id any, ed *mo
 	if id == nil || ed.JSON.Many || ed.Edge.FarKey() == "" {
 		return nil
 	}
-	now, err := s.tx.referring(ctx, ed.Target, ed.Edge.FarKey(), k.BoundID(id))
+	now, err := s.tx.Referring(ctx, ed.Target, ed.Edge.FarKey(), k.BoundID(id))
 	if err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func KeptByPolicy(k *model.Kind, what string) error {
 // does not name an entity that the caller does not know of.
 func (s *view) Dangling(target *model.Kind, id any, at string) fault.Detail {
 	if !s.Knows(target) {
-		return fault.Detail{Path: at, Message: fmt.Sprintf("it refers to something that does not exist in the set %q", s.tx.set)}
+		return fault.Detail{Path: at, Message: fmt.Sprintf("it refers to something that does not exist in the set %q", s.tx.Set)}
 	}
-	return fault.Detail{Path: at, Message: fmt.Sprintf("there is no %s with id %s in the set %q", target.Name(), filter.Quote(target.FormatID(id)), s.tx.set)}
+	return fault.Detail{Path: at, Message: fmt.Sprintf("there is no %s with id %s in the set %q", target.Name(), filter.Quote(target.FormatID(id)), s.tx.Set)}
 }

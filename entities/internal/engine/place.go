@@ -115,8 +115,8 @@ type sessionKey struct {
 }
 
 // enter implements hosts.
-func (t *tx) enter(ctx context.Context, own bool) context.Context {
-	return context.WithValue(ctx, sessionKey{t.engine, t.set}, &session{t, own})
+func (t *tx) Enter(ctx context.Context, own bool) context.Context {
+	return context.WithValue(ctx, sessionKey{t.engine, t.Set}, &session{t, own})
 }
 
 type mutatedKey struct{}
@@ -125,7 +125,7 @@ type mutatedKey struct{}
 // outside of a run.
 func mutatedIn(ctx context.Context) *tx {
 	t, _ := ctx.Value(mutatedKey{}).(*tx)
-	if t == nil || t.sql.Ended() {
+	if t == nil || t.SQL.Ended() {
 		return nil
 	}
 	return t
@@ -136,7 +136,7 @@ func mutatedIn(ctx context.Context) *tx {
 // session is nil outside of a run, and after the commit of one.
 func (p *place) enter(ctx context.Context, write bool) (context.Context, *session, error) {
 	s, _ := ctx.Value(sessionKey{p.engine, p.d.Set()}).(*session)
-	if s == nil || s.own || s.t.sql.Ended() {
+	if s == nil || s.own || s.t.SQL.Ended() {
 		joined, err := run.Join(ctx, p.engine, p.d.Set(), write)
 		if err != nil || joined == nil {
 			return ctx, nil, err
@@ -169,8 +169,8 @@ func (e *Engine) Enter(ctx context.Context, set string) (context.Context, error)
 
 // forApp returns the context in which the app's own code works in the transaction by itself.
 func (t *tx) forApp(ctx context.Context) (context.Context, error) {
-	t.caller = t.engine.rules.OfApp(ctx, t.transaction)
-	t.reader = t.engine.rules.OfReader(ctx, t.transaction, t.caller, t.reader)
+	t.caller = t.engine.rules.OfApp(ctx, t.Tx)
+	t.reader = t.engine.rules.OfReader(ctx, t.Tx, t.caller, t.reader)
 	return t.caller.Context()
 }
 
@@ -181,9 +181,9 @@ func (t *tx) mutateForApp(ctx context.Context, k *model.Kind, m ent.Mutation, ne
 	if t.depth > 0 { // another one of a bulk
 		return t.mutate(ctx, k, m, next)
 	}
-	defer t.passed(t.passing)
-	t.caller = t.engine.rules.OfApp(ctx, t.transaction)
-	t.reader = t.engine.rules.OfReader(ctx, t.transaction, t.caller, t.reader)
+	defer t.Passed(t.Passing)
+	t.caller = t.engine.rules.OfApp(ctx, t.Tx)
+	t.reader = t.engine.rules.OfReader(ctx, t.Tx, t.caller, t.reader)
 	end, err := t.Savepoint(ctx, false)
 	if err != nil {
 		return nil, run.Restart(ctx, err)
@@ -218,7 +218,7 @@ func (t *tx) mutateForApp(ctx context.Context, k *model.Kind, m ent.Mutation, ne
 
 // appFault is writeFault for a mutation of the app's own code.
 func (e *Engine) appFault(ctx context.Context, t *tx, k *model.Kind, m ent.Mutation, err error) error {
-	if e.App.Trait(err).NotFound && !t.sql.Stale(err) {
+	if e.App.Trait(err).NotFound && !t.SQL.Stale(err) {
 		return fault.Newf(fault.NotFound, "there is no such %s", k.Name()).Because(err)
 	}
 	if m.Op().Is(ent.OpDelete | ent.OpDeleteOne) {

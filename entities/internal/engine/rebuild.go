@@ -25,14 +25,14 @@ func (x *restoration) build(ctx context.Context, now, wanted heldRow) error {
 	creating := x.row.Action() == string(store.Delete)
 	var w shim.Write
 	if creating {
-		w = x.k.Create(x.t.ent)
+		w = x.k.Create(x.t.Ent)
 		if x.k.SettableID {
 			if err := x.k.SetID(w.Mutation, x.id); err != nil {
 				return err
 			}
 		}
 	} else {
-		w = x.k.Update(x.t.ent, x.id)
+		w = x.k.Update(x.t.Ent, x.id)
 	}
 	says := false
 	for i, column := range x.info.columns {
@@ -81,10 +81,10 @@ func (x *restoration) refersToItself(column string, v held) bool {
 
 // renumber sets the id of a row, for which the database has made another one, to what it was.
 func (x *restoration) renumber(ctx context.Context, made any, mark int) error {
-	b := x.t.newStatement()
+	b := x.t.Statement()
 	b.Raw("UPDATE ").Name(x.k.Entity.Table).Raw(" SET ").Name(x.k.Entity.Key.Name).Raw(" = ").Arg(x.k.BoundID(x.id))
 	b.Raw(" WHERE ").Name(x.k.Entity.Key.Name).Raw(" = ").Arg(x.k.BoundID(made))
-	if _, err := x.t.sql.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
+	if _, err := x.t.SQL.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
 		return x.writeFault(ctx, x.t, x.k, x.values(), err)
 	}
 	writes := x.t.log.Since(mark)
@@ -93,7 +93,7 @@ func (x *restoration) renumber(ctx context.Context, made any, mark int) error {
 			writes[i].ID = x.id
 		}
 	}
-	if x.t.attempt.Records() {
+	if x.t.Attempt.Records() {
 		return x.t.recordBefore(ctx, x.k, x.id, false, nil)
 	}
 	return nil

@@ -34,7 +34,7 @@ type mutations struct {
 
 // mutate makes a mutation as a part of the run.
 func (t *mutations) mutate(ctx context.Context, k *model.Kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
-	if !t.sql.Writing() {
+	if !t.SQL.Writing() {
 		return nil, errReading
 	}
 	if _, err := t.replay(ctx, k, m); err != nil {
@@ -99,8 +99,8 @@ func (t *mutations) replay(ctx context.Context, k *model.Kind, m ent.Mutation) (
 	forget = func() { t.places[place]-- }
 	mark := k.Type + "/" + m.Op().String() + "/" + strconv.Itoa(t.places[place]) + "/"
 	recall := func(name string, made any, set func(any) error) error {
-		v, err := t.attempt.Tape().Value(at, mark+name, func() (any, error) { return made, nil })
-		if err != nil || t.attempt.Fresh() {
+		v, err := t.Attempt.Tape().Value(at, mark+name, func() (any, error) { return made, nil })
+		if err != nil || t.Attempt.Fresh() {
 			return err
 		}
 		return set(v)
@@ -126,10 +126,6 @@ func (t *mutations) replay(ctx context.Context, k *model.Kind, m ent.Mutation) (
 	return forget, nil
 }
 
-func (t *mutations) hasHooks(k *model.Kind) bool {
-	return k.Entity.Hooked || t.client.Hooked(k.Type) || t.client.Ruled(k.Type)
-}
-
 func (t *mutations) create(ctx context.Context, k *model.Kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
 	if err := t.holdWrites(1); err != nil {
 		return nil, err
@@ -152,8 +148,8 @@ func (t *mutations) create(ctx context.Context, k *model.Kind, m ent.Mutation, n
 	if err == nil && made.Upsert != nil {
 		err = t.recordUpserted(ctx, k, made.Upsert)
 	}
-	if err == nil && ok && (made.Upsert != nil || t.hasHooks(k)) {
-		ok, err = t.exists(ctx, k, id)
+	if err == nil && ok && (made.Upsert != nil || t.HasHooks(k)) {
+		ok, err = t.Exists(ctx, k, id)
 	}
 	if err != nil || !ok { // it failed, or a hook kept it from being written
 		t.voidWrites(append(moved, own)...)
@@ -170,7 +166,7 @@ func (t *mutations) create(ctx context.Context, k *model.Kind, m ent.Mutation, n
 	w.ID, w.Links = id, t.writtenLinks(k, m)
 	t.weighing.weighLater(k, m, id)
 	t.past.keepCreated(k, id)
-	if t.attempt.Records() {
+	if t.Attempt.Records() {
 		if err := t.recordBefore(ctx, k, id, false, nil); err != nil {
 			return nil, err
 		}
@@ -187,11 +183,11 @@ func (t *mutations) update(ctx context.Context, k *model.Kind, m ent.Mutation, n
 		return nil, err
 	}
 	links := t.writtenLinks(k, m)
-	if t.hasHooks(k) { // which may write more of them
+	if t.HasHooks(k) { // which may write more of them
 		links = t.manyToMany(k, everyName)
 	}
 	rows, err := t.expect(ctx, k, ids, store.Update, links...)
-	if err == nil && (t.hasHooks(k) || writesLinks(k, m)) {
+	if err == nil && (t.HasHooks(k) || writesLinks(k, m)) {
 		err = t.past.keepPast(ctx, k, ids, true)
 	}
 	if err == nil {
@@ -201,10 +197,10 @@ func (t *mutations) update(ctx context.Context, k *model.Kind, m ent.Mutation, n
 		return nil, err
 	}
 	edges := len(m.AddedEdges())+len(m.RemovedEdges())+len(m.ClearedEdges()) > 0
-	compare := t.hasHooks(k) && !edges && !writesGuarded(k, m)
+	compare := t.HasHooks(k) && !edges && !writesGuarded(k, m)
 	for i := range rows {
 		if compare {
-			image, err := t.image(ctx, k, rows[i].id)
+			image, err := t.Image(ctx, k, rows[i].id)
 			if err != nil {
 				return nil, err
 			}
@@ -248,7 +244,7 @@ func writesGuarded(k *model.Kind, m ent.Mutation) bool {
 // voidUnchanged voids the rows that a hook kept from being written.
 func (t *mutations) voidUnchanged(ctx context.Context, rows []pending) error {
 	for _, p := range rows {
-		after, err := t.image(ctx, p.kind, p.id)
+		after, err := t.Image(ctx, p.kind, p.id)
 		if err != nil {
 			return err
 		}
@@ -264,7 +260,7 @@ func (t *mutations) remove(ctx context.Context, k *model.Kind, m ent.Mutation, n
 	if err != nil {
 		return nil, err
 	}
-	c, err := t.follow(ctx, k, ids)
+	c, err := t.Follow(ctx, k, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -272,8 +268,8 @@ func (t *mutations) remove(ctx context.Context, k *model.Kind, m ent.Mutation, n
 	if err != nil {
 		return nil, err
 	}
-	if !t.hasHooks(k) {
-		if err := t.deleteDeep(ctx, c); err != nil {
+	if !t.HasHooks(k) {
+		if err := t.DeleteDeep(ctx, c); err != nil {
 			t.voidWrites(slices.Concat(gone, moved)...)
 			return nil, err
 		}
@@ -283,10 +279,10 @@ func (t *mutations) remove(ctx context.Context, k *model.Kind, m ent.Mutation, n
 		t.voidWrites(slices.Concat(gone, moved)...)
 		return v, err
 	}
-	if t.hasHooks(k) { // one that marks rows instead of deleting them
+	if t.HasHooks(k) { // one that marks rows instead of deleting them
 		left := false
 		for _, p := range gone {
-			there, err := t.exists(ctx, p.kind, p.id)
+			there, err := t.Exists(ctx, p.kind, p.id)
 			if err != nil {
 				return nil, err
 			}
@@ -319,7 +315,7 @@ func (t *mutations) beginLinkedWrites(ctx context.Context, k *model.Kind, m ent.
 		ids := values(m.AddedIDs(e.Column.Ent))
 		ids = append(ids, values(m.RemovedIDs(e.Column.Ent))...)
 		if own, ok := k.ID(m); ok && m.EdgeCleared(e.Column.Ent) && !m.Op().Is(ent.OpCreate) {
-			now, err := t.referring(ctx, e.Target, column, k.BoundID(own))
+			now, err := t.Referring(ctx, e.Target, column, k.BoundID(own))
 			if err != nil {
 				return nil, err
 			}

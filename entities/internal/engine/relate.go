@@ -42,7 +42,7 @@ func (t *tx) reduceToMany(ctx context.Context, k *model.Kind, id any, ed *model.
 	if !ed.JSON.Many {
 		return t.completeToOne(ctx, k, id, ed)
 	}
-	now, err := t.related(ctx, k, ed.Target, ed.Edge, id)
+	now, err := t.Related(ctx, k, ed.Target, ed.Edge, id)
 	if err == nil {
 		now, err = t.caller.Readable(ctx, ed.Target, now) // the others stay as they are
 	}
@@ -65,7 +65,7 @@ func (t *tx) completeToOne(ctx context.Context, k *model.Kind, id any, ed *model
 	if ed.Edge.FarKey() == "" {
 		return true, nil
 	}
-	now, err := t.referring(ctx, ed.Target, ed.Edge.FarKey(), k.BoundID(id))
+	now, err := t.Referring(ctx, ed.Target, ed.Edge.FarKey(), k.BoundID(id))
 	if err != nil {
 		return false, err
 	}
@@ -108,10 +108,10 @@ func (t *tx) dropUnchangedGuarded(ctx context.Context, k *model.Kind, id any, m 
 // currentReference returns the id that the row's own column of an edge has, none where it is
 // null or leads to a row that the caller may not read.
 func (t *tx) currentReference(ctx context.Context, k *model.Kind, ed *model.EdgeValue, id any) ([]any, error) {
-	b := t.newStatement()
+	b := t.Statement()
 	b.Raw("SELECT ").Name(ed.Edge.OwnKey).Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ").Name(k.Entity.Key.Name).Raw(" = ").Arg(k.BoundID(id))
 	b.Raw(" AND ").Name(ed.Edge.OwnKey).Raw(" IS NOT NULL")
-	now, err := t.ids(ctx, ed.Target, b)
+	now, err := t.IDs(ctx, ed.Target, b)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func (t *mutations) countVersions(ctx context.Context, rows []pending) error {
 			keys[i] = k.BoundID(p.id)
 		}
 		up := write.Row{{Column: k.Entity.VersionColumn, V: 1, Add: true}}
-		if _, err := t.Writer.UpdateMany(ctx, t.sql, k.Entity, keys, up); err != nil {
+		if _, err := t.Writer.UpdateMany(ctx, t.SQL, k.Entity, keys, up); err != nil {
 			return err
 		}
 	}

@@ -25,7 +25,7 @@ func (e *Engine) restoreInPlace(ctx context.Context, t *tx, k *model.Kind, op st
 	if err != nil {
 		return nil, err
 	}
-	there, err := t.exists(ctx, k, id)
+	there, err := t.Exists(ctx, k, id)
 	if err != nil || !there {
 		return json.RawMessage("{}"), err
 	}
@@ -173,7 +173,7 @@ func (x *restoration) buildLinks(ctx context.Context, w shim.Write, creating boo
 		if err != nil {
 			continue
 		}
-		there, err := x.t.exists(ctx, l.join.edge.Target, id)
+		there, err := x.t.Exists(ctx, l.join.edge.Target, id)
 		if err != nil {
 			return false, err
 		}
@@ -227,9 +227,9 @@ func (x *restoration) restoreLinks(ctx context.Context) error {
 }
 
 func (x *restoration) isLinked(ctx context.Context, l link) (bool, error) {
-	b := x.t.newStatement()
+	b := x.t.Statement()
 	b.Raw("SELECT count(*) FROM ").Name(l.join.table).Raw(" WHERE ").Name(l.join.own).Raw(" = ").Arg(x.k.BoundID(x.id)).Raw(" AND CAST(").Name(l.join.other).Raw(" AS TEXT) = ").Arg(l.other)
-	rows, err := x.t.sql.QueryContext(ctx, string(b.Text()), b.Args()...)
+	rows, err := x.t.SQL.QueryContext(ctx, string(b.Text()), b.Args()...)
 	if err != nil {
 		return false, err
 	}
@@ -244,9 +244,9 @@ func (x *restoration) isLinked(ctx context.Context, l link) (bool, error) {
 }
 
 func (x *restoration) unlink(ctx context.Context, l link) error {
-	b := x.t.newStatement()
+	b := x.t.Statement()
 	b.Raw("DELETE FROM ").Name(l.join.table).Raw(" WHERE ").Name(l.join.own).Raw(" = ").Arg(x.k.BoundID(x.id)).Raw(" AND CAST(").Name(l.join.other).Raw(" AS TEXT) = ").Arg(l.other)
-	_, err := x.t.sql.ExecContext(ctx, string(b.Text()), b.Args()...)
+	_, err := x.t.SQL.ExecContext(ctx, string(b.Text()), b.Args()...)
 	x.t.touched = x.t.touched || err == nil
 	return err
 }
@@ -260,7 +260,7 @@ func (x *restoration) link(ctx context.Context, l link) error {
 		if err != nil {
 			return err
 		}
-		there, err := x.t.exists(ctx, target, id)
+		there, err := x.t.Exists(ctx, target, id)
 		if err != nil {
 			return err
 		}
@@ -270,9 +270,9 @@ func (x *restoration) link(ctx context.Context, l link) error {
 		}
 		other = target.BoundID(id)
 	}
-	b := x.t.newStatement()
+	b := x.t.Statement()
 	b.Raw("INSERT INTO ").Name(l.join.table).Raw(" (").Name(l.join.own).Raw(", ").Name(l.join.other).Raw(") VALUES (").Arg(x.k.BoundID(x.id)).Raw(", ").Arg(other).Raw(")")
-	if _, err := x.t.sql.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
+	if _, err := x.t.SQL.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
 		return x.refused(x.writeFault(ctx, x.t, x.k, x.values(), err))
 	}
 	x.t.touched = true

@@ -13,18 +13,18 @@ func (e *Engine) remove(ctx context.Context, t *tx, k *model.Kind, id any) (gone
 	if err != nil {
 		return false, err
 	}
-	if refused != nil && !t.hasHooks(k) { // a hook may mark the row instead of deleting it
+	if refused != nil && !t.HasHooks(k) { // a hook may mark the row instead of deleting it
 		return false, refused
 	}
-	err = k.Delete(ctx, t.ent, id)
+	err = k.Delete(ctx, t.Ent, id)
 	missing := err != nil && e.App.Trait(err).NotFound
 	if err != nil && !missing {
 		return false, e.deleteFault(ctx, t, k, id, err)
 	}
-	if !missing && !t.hasHooks(k) {
+	if !missing && !t.HasHooks(k) {
 		return true, nil
 	}
-	there, err := t.exists(ctx, k, id)
+	there, err := t.Exists(ctx, k, id)
 	switch {
 	case err != nil:
 		return false, err

@@ -45,7 +45,7 @@ func (e *Engine) restore(ctx context.Context, t *tx, all *undo.Restoration) erro
 	if len(places) > 0 {
 		return undo.Conflict(places)
 	}
-	if !t.attempt.KeepsImages() {
+	if !t.Attempt.KeepsImages() {
 		return fault.New(fault.MemoryExceeded, "the undo would have to hold more of the rows than a run may").
 			WithHint("Raise run.maxBytes: a third of it is for that.")
 	}
@@ -201,11 +201,11 @@ func (r *restored) settle(ctx context.Context) error {
 	if r.wanted != nil {
 		return r.restoration.settle(ctx, r.wanted)
 	}
-	there, err := r.t.exists(ctx, r.k, r.id)
+	there, err := r.t.Exists(ctx, r.k, r.id)
 	if err != nil || !there {
 		return err
 	}
-	_, err = r.t.Writer.DeleteMany(ctx, r.t.sql, r.k.Entity, r.k.BoundIDs([]any{r.id}))
+	_, err = r.t.Writer.DeleteMany(ctx, r.t.SQL, r.k.Entity, r.k.BoundIDs([]any{r.id}))
 	return err
 }
 
@@ -238,12 +238,12 @@ func (x *restoration) remove(ctx context.Context, found *past, now heldRow) erro
 		return x.refused(err)
 	}
 	x.keepRestored(nil)
-	there, err := x.t.exists(ctx, x.k, x.id)
+	there, err := x.t.Exists(ctx, x.k, x.id)
 	if err != nil || !there {
 		return err
 	}
 	// A hook has kept it.
-	_, err = x.t.Writer.DeleteMany(ctx, x.t.sql, x.k.Entity, x.k.BoundIDs([]any{x.id}))
+	_, err = x.t.Writer.DeleteMany(ctx, x.t.SQL, x.k.Entity, x.k.BoundIDs([]any{x.id}))
 	if err != nil {
 		return x.refused(x.deleteFault(ctx, x.t, x.k, x.id, err))
 	}
@@ -377,7 +377,7 @@ func (x *restoration) settle(ctx context.Context, wanted heldRow) error {
 		x.fail("", "a rule of the app kept it from being stored")
 		return undo.Conflict(x.places)
 	}
-	b := x.t.newStatement()
+	b := x.t.Statement()
 	b.Raw("UPDATE ").Name(x.k.Entity.Table).Raw(" SET ")
 	n := 0
 	for i, column := range x.info.columns {
@@ -398,7 +398,7 @@ func (x *restoration) settle(ctx context.Context, wanted heldRow) error {
 		return nil
 	}
 	b.Raw(" WHERE ").Name(x.k.Entity.Key.Name).Raw(" = ").Arg(x.k.BoundID(x.id))
-	if _, err := x.t.sql.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
+	if _, err := x.t.SQL.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
 		return x.refused(x.writeFault(ctx, x.t, x.k, x.values(), err))
 	}
 	x.t.touched = true

@@ -43,7 +43,7 @@ func (x *restoration) checkReferrers(ctx context.Context) error {
 	for i := range x.k.Entity.Referrers {
 		r := &x.k.Entity.Referrers[i]
 		child := x.ByName[r.Entity]
-		found, err := x.t.referringThrough(ctx, child, r, x.k.BoundIDs([]any{x.id}))
+		found, err := x.t.ReferringThrough(ctx, child, r, x.k.BoundIDs([]any{x.id}))
 		if err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ func (x *restoration) checkParents(ctx context.Context, wanted heldRow) (waiting
 		if target == x.k && id == x.id {
 			continue
 		}
-		there, err := x.t.exists(ctx, target, id)
+		there, err := x.t.Exists(ctx, target, id)
 		if err != nil {
 			return nil, err
 		}

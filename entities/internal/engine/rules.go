@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/internal/transaction"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/run"
@@ -18,12 +19,12 @@ type Rules struct {
 	Viewer Viewer       // nil where the app needs none
 }
 
-func (r *Rules) view(t *transaction, sight *catalog.Sight, v *catalog.View, who auth.Principal) *view {
-	return &view{fields: fields{model: r.Model.As(sight), sight: sight, view: v, who: who, outside: !who.MayName(t.set)}, rules: r, tx: t}
+func (r *Rules) view(t *transaction.Tx, sight *catalog.Sight, v *catalog.View, who auth.Principal) *view {
+	return &view{fields: fields{model: r.Model.As(sight), sight: sight, view: v, who: who, outside: !who.MayName(t.Set)}, rules: r, tx: t}
 }
 
 // OfCall returns what the caller of a call sees in a transaction.
-func (r *Rules) OfCall(ctx context.Context, t *transaction, call catalog.Call) *view {
+func (r *Rules) OfCall(ctx context.Context, t *transaction.Tx, call catalog.Call) *view {
 	v := r.view(t, call.Sight(), call.View(), call.Principal())
 	v.outside, v.ctx = false, ctx // the run has asked whether it may name the set
 	return v
@@ -31,7 +32,7 @@ func (r *Rules) OfCall(ctx context.Context, t *transaction, call catalog.Call) *
 
 // OfApp returns what the app's own code sees that works in a transaction by itself: what the
 // calls that it could make see.
-func (r *Rules) OfApp(ctx context.Context, t *transaction) *view {
+func (r *Rules) OfApp(ctx context.Context, t *transaction.Tx) *view {
 	who, of, _ := run.CallerOf(ctx)
 	v := r.view(t, of.At(catalog.SurfaceApp), of, who)
 	v.own, v.ctx = true, ctx
@@ -41,7 +42,7 @@ func (r *Rules) OfApp(ctx context.Context, t *transaction) *view {
 // OfReader returns what who gets what the run reports sees: the call's caller, unless the call
 // is made by an action, which may have other rights, or a context that says more of it. before
 // is who got it until now, nil for nobody.
-func (r *Rules) OfReader(ctx context.Context, t *transaction, caller, before *view) *view {
+func (r *Rules) OfReader(ctx context.Context, t *transaction.Tx, caller, before *view) *view {
 	reader, other := run.ReaderOf(ctx)
 	if !other {
 		caller.foreign = before != nil && before.foreign
@@ -53,7 +54,7 @@ func (r *Rules) OfReader(ctx context.Context, t *transaction, caller, before *vi
 }
 
 // OfFollower returns what somebody sees who follows the changes of a set.
-func (r *Rules) OfFollower(ctx context.Context, t *transaction, of *catalog.View, who auth.Principal) *view {
+func (r *Rules) OfFollower(ctx context.Context, t *transaction.Tx, of *catalog.View, who auth.Principal) *view {
 	v := r.view(t, of.At(catalog.SurfaceREST), of, who)
 	v.ctx = auth.With(ctx, who)
 	return v

@@ -31,24 +31,24 @@ func (l *ChangeLog) See(ctx context.Context, r follow.Reader, entry *follow.Entr
 	t := e.newTx(newReading(), entry.Set)
 	d, client, release, err := e.data.Backend.Use(ctx, entry.Set)
 	if err == nil {
-		err = t.begin(ctx, d, client, release, false)
+		err = t.Begin(ctx, d, client, release, false)
 	}
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = t.Rollback(context.WithoutCancel(ctx)) }()
-	t.caller = e.rules.OfFollower(ctx, t.transaction, r.View, r.Principal)
+	t.caller = e.rules.OfFollower(ctx, t.Tx, r.View, r.Principal)
 	if e.rules.Viewer != nil {
 		if ctx, err = t.caller.Context(); err != nil {
 			return nil, err
 		}
 	}
 	if err := t.checkRowSecurity(ctx, entry); err != nil {
-		return nil, t.verdict(err)
+		return nil, t.Verdict(err)
 	}
 	condition, err := t.conditionOf(r.Condition)
 	if err != nil {
-		return nil, t.verdict(err)
+		return nil, t.Verdict(err)
 	}
 	var out []follow.Change
 	for i := range entry.Images {
@@ -60,7 +60,7 @@ func (l *ChangeLog) See(ctx context.Context, r follow.Reader, entry *follow.Entr
 		}
 		c, err := t.see(ctx, entry, &entry.Images[i], condition)
 		if err != nil {
-			return nil, t.verdict(err)
+			return nil, t.Verdict(err)
 		}
 		if c != nil {
 			out = append(out, follow.Change{Index: i, Change: *c})
@@ -117,12 +117,12 @@ func (t *tx) checkRowSecurity(ctx context.Context, entry *follow.Entry) error {
 		}
 	}
 	for _, k := range t.Model.ByName {
-		if t.tables[k] == nil || len(entry.Images) > 0 && !kinds[k] || !t.caller.shows(k) || !model.LivesIn(&k.Entity.Resource, t.set) {
+		if t.tables[k] == nil || len(entry.Images) > 0 && !kinds[k] || !t.caller.shows(k) || !model.LivesIn(&k.Entity.Resource, t.Set) {
 			continue
 		}
-		b := t.newStatement()
+		b := t.Statement()
 		b.Raw("SELECT row_security_active(").Arg(string(sqltext.AppendName(nil, k.Entity.Table))).Raw(")")
-		rows, err := t.sql.QueryContext(ctx, string(b.Text()), b.Args()...)
+		rows, err := t.SQL.QueryContext(ctx, string(b.Text()), b.Args()...)
 		if err != nil {
 			return err
 		}
@@ -237,7 +237,7 @@ func (t *tx) seePast(ctx context.Context, entry *follow.Entry, k *model.Kind, id
 			return nil, err
 		}
 	}
-	return t.Reader.PastImage(ctx, t.sql, t.caller.of(k).Entity, k.BoundID(id), past, rule, condition)
+	return t.Reader.PastImage(ctx, t.SQL, t.caller.of(k).Entity, k.BoundID(id), past, rule, condition)
 }
 
 // reading is the attempt of who reads outside of a run: it writes nothing, and nobody is told

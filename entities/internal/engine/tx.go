@@ -45,79 +45,79 @@ func (t *tx) makeSet(ctx context.Context) error {
 	if err := t.Rollback(ctx); err != nil {
 		return err
 	}
-	d, client, release, err := t.Backend.Use(ctx, t.set)
+	d, client, release, err := t.Backend.Use(ctx, t.Set)
 	if err != nil {
 		return err
 	}
 	t.noteMade(ctx)
-	return t.begin(ctx, d, client, release, false)
+	return t.Begin(ctx, d, client, release, false)
 }
 
 // noteMade notes that the caller has made the set.
 func (t *tx) noteMade(ctx context.Context) {
-	t.engine.Quota.RecordMaker(ctx, t.set)
-	t.engine.Beginnings.Made(ctx, t.set)
+	t.engine.Quota.RecordMaker(ctx, t.Set)
+	t.engine.Beginnings.Made(ctx, t.Set)
 }
 
 // Write implements store.Tx.
 func (t *tx) Write(ctx context.Context) error {
-	if t.draft != nil {
-		if err := t.engine.Quota.Admit(ctx, t.set); err != nil {
+	if t.Draft != nil {
+		if err := t.engine.Quota.Admit(ctx, t.Set); err != nil {
 			return err
 		}
-		if t.attempt.CommitsByCall() {
+		if t.Attempt.CommitsByCall() {
 			if err := t.makeSet(ctx); err != nil {
 				return err
 			}
 		}
 	}
-	if _, err := t.attempt.Tape().Value("", writtenSet, func() (any, error) { return t.set, nil }); err != nil {
+	if _, err := t.Attempt.Tape().Value("", writtenSet, func() (any, error) { return t.Set, nil }); err != nil {
 		return err
 	}
-	if err := t.sql.Write(ctx); err != nil {
-		return t.verdict(err)
+	if err := t.SQL.Write(ctx); err != nil {
+		return t.Verdict(err)
 	}
-	return t.bindClient(ctx)
+	return t.Bind(ctx)
 }
 
 // State implements store.Tx.
-func (t *tx) State() (locked, wrote bool) { return t.sql.Writing(), t.touched }
+func (t *tx) State() (locked, wrote bool) { return t.SQL.Writing(), t.touched }
 
 // Commit implements store.Tx.
 func (t *tx) Commit(ctx context.Context, r store.Receipt) error {
-	if !t.sql.Writing() || t.ent == nil {
-		return t.finish(t.verdict(t.sql.Commit(ctx)))
+	if !t.SQL.Writing() || t.Ent == nil {
+		return t.Finish(t.Verdict(t.SQL.Commit(ctx)))
 	}
 	if t.touched {
 		if err := t.writeReceipt(ctx, r); err != nil {
-			return t.receiptFault(err)
+			return t.ReceiptFault(err)
 		}
-		if t.draft != nil {
-			if err := t.draft.Publish(ctx); err != nil {
+		if t.Draft != nil {
+			if err := t.Draft.Publish(ctx); err != nil {
 				return err
 			}
 		}
 	}
 	err := t.commitByEnt(ctx)
-	if err == nil && t.draft != nil && t.touched {
+	if err == nil && t.Draft != nil && t.touched {
 		t.noteMade(ctx)
 	}
-	if fault.CodeOf(err) == fault.OutcomeUnknown && t.touched && t.engine.committed(ctx, t.set, r) {
-		err = t.sql.Rollback(ctx) // of what is over: it gives back what is left of it
+	if fault.CodeOf(err) == fault.OutcomeUnknown && t.touched && t.engine.committed(ctx, t.Set, r) {
+		err = t.SQL.Rollback(ctx) // of what is over: it gives back what is left of it
 	}
 	if err == nil && t.touched {
-		t.engine.announce(t.set)
+		t.engine.announce(t.Set)
 	}
-	return t.finish(t.commitFault(err))
+	return t.Finish(t.CommitFault(err))
 }
 
 // commitByEnt commits through ent, whose hooks are the app's: the database has the last word on whether
 // the transaction is committed.
 func (t *tx) commitByEnt(ctx context.Context) error {
-	err := t.driver.End(ctx, t.ent.Commit)
-	switch committed := t.driver.Committed(); {
+	err := t.Driver.End(ctx, t.Ent.Commit)
+	switch committed := t.Driver.Committed(); {
 	case committed && err != nil:
-		t.engine.Log.Logger.ErrorContext(ctx, "a hook of the app failed after the commit; the data stays committed", "set", t.set, "error", causeOf(err))
+		t.engine.Log.Logger.ErrorContext(ctx, "a hook of the app failed after the commit; the data stays committed", "set", t.Set, "error", causeOf(err))
 		return nil
 	case !committed && err == nil:
 		return fault.New(fault.ExecutionError, "a hook of the app ended the transaction without committing it").

@@ -50,9 +50,9 @@ func (t *mutations) beforeUpsert(ctx context.Context, query string) error {
 		}
 	}
 	if generated && k.Entity.Key.IsInteger() {
-		b := t.newStatement()
+		b := t.Statement()
 		b.Raw("SELECT COALESCE(MAX(").Name(k.Entity.Key.Name).Raw("), 0) FROM ").Name(k.Entity.Table)
-		largest, err := t.integer(ctx, b)
+		largest, err := t.Integer(ctx, b)
 		if err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func (t *mutations) beforeUpsert(ctx context.Context, query string) error {
 // conflicting returns the ids of the rows that have a unique key of what is being created. What has
 // no value yet is null, or gets a default of the database.
 func (t *mutations) conflicting(ctx context.Context, k *model.Kind, made []*changes.Creation) ([]any, error) {
-	b := t.newStatement()
+	b := t.Statement()
 	b.Raw("SELECT ").Name(k.Entity.Key.Name).Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ")
 	or := ""
 	for _, c := range made {
@@ -104,7 +104,7 @@ func (t *mutations) conflicting(ctx context.Context, k *model.Kind, made []*chan
 	if or == "" {
 		return nil, nil
 	}
-	return t.ids(ctx, k, b)
+	return t.IDs(ctx, k, b)
 }
 
 // matchAll appends the condition that all columns have their value.
@@ -159,13 +159,13 @@ func (t *mutations) keepFound(ctx context.Context, k *model.Kind, ids []any, u *
 		return err
 	}
 	for _, found := range u.Found {
-		image, err := t.image(ctx, k, found.ID)
+		image, err := t.Image(ctx, k, found.ID)
 		if err == nil {
-			err = t.holdUntilCallEnds(len(image))
+			err = t.HoldUntilCallEnds(len(image))
 		}
 		if err == nil {
 			found.Image = image
-			found.Version, err = t.version(ctx, k, found.ID)
+			found.Version, err = t.Version(ctx, k, found.ID)
 		}
 		if err != nil {
 			return err
@@ -187,7 +187,7 @@ func (t *mutations) recordUpserted(ctx context.Context, k *model.Kind, u *change
 	}
 	for _, name := range slices.Sorted(maps.Keys(u.Found)) {
 		found := u.Found[name]
-		now, err := t.image(ctx, k, found.ID)
+		now, err := t.Image(ctx, k, found.ID)
 		if err != nil {
 			return err
 		}
@@ -220,10 +220,10 @@ func (t *mutations) raiseVersion(ctx context.Context, k *model.Kind, found *chan
 	if column == "" {
 		return nil
 	}
-	b := t.newStatement()
+	b := t.Statement()
 	b.Raw("UPDATE ").Name(k.Entity.Table).Raw(" SET ").Name(column).Raw(" = ").Arg(found.Version + 1)
 	b.Raw(" WHERE ").Name(k.Entity.Key.Name).Raw(" = ").Arg(k.BoundID(found.ID)).Raw(" AND ").Name(column).Raw(" <= ").Arg(found.Version)
-	_, err := t.sql.ExecContext(ctx, string(b.Text()), b.Args()...)
+	_, err := t.SQL.ExecContext(ctx, string(b.Text()), b.Args()...)
 	return err
 }
 
@@ -266,7 +266,7 @@ func (t *mutations) keepUpdated(ctx context.Context, own pending, made *changes.
 	w := t.log.Write(own.at)
 	w.ID, w.Action = id, store.Update
 	t.past.unnamed++
-	if !t.attempt.Records() {
+	if !t.Attempt.Records() {
 		return nil
 	}
 	return t.recordBefore(ctx, made.Kind, id, true, nil)

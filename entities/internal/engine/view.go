@@ -12,6 +12,7 @@ import (
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/internal/transaction"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/fault"
@@ -32,7 +33,7 @@ type view struct {
 
 	// What rules are asked with.
 	rules *Rules
-	tx    *transaction
+	tx    *transaction.Tx
 	ctx   context.Context
 
 	viewing context.Context         // ctx, with the transaction and the viewer in it
@@ -89,7 +90,7 @@ func (s *view) Rows(k *model.Kind) (*filter.Rule, error) {
 	if s.outside {
 		return filter.Nothing, nil
 	}
-	if !s.tx.client.Ruled(k.Type) {
+	if !s.tx.Client.Ruled(k.Type) {
 		return nil, nil
 	}
 	if r, ok := s.cached[k.Type]; ok {
@@ -99,7 +100,7 @@ func (s *view) Rows(k *model.Kind) (*filter.Rule, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := k.Rows(ctx, s.tx.ent)
+	rows, err := k.Rows(ctx, s.tx.Ent)
 	if err != nil {
 		return nil, s.refusal(k, err)
 	}
@@ -133,10 +134,10 @@ func (s *view) Forget() {
 // Context is what the app's own code gets: with the transaction, and with what Viewer puts into it.
 func (s *view) Context() (context.Context, error) {
 	if s.viewing == nil {
-		if err := s.tx.bindClient(s.ctx); err != nil {
+		if err := s.tx.Bind(s.ctx); err != nil {
 			return nil, err
 		}
-		ctx := s.tx.context(s.ctx, s.own)
+		ctx := s.tx.Context(s.ctx, s.own)
 		if fn := s.rules.Viewer; fn != nil {
 			if err := fault.Guard(func() error { ctx = fn(ctx, s.who); return nil }); err != nil {
 				return nil, err
@@ -156,12 +157,12 @@ func (s *view) Context() (context.Context, error) {
 
 // Hides reports whether rules of the app, or the database's row level security, may
 // hide rows of a kind from the caller.
-func (s *view) Hides(k *model.Kind) bool { return s.secured || s.tx.client.Ruled(k.Type) }
+func (s *view) Hides(k *model.Kind) bool { return s.secured || s.tx.Client.Ruled(k.Type) }
 
 // MayHide reports whether the caller may see less of a kind's rows than there is.
 func (s *view) MayHide(k *model.Kind) bool {
 	own := s.of(k)
-	return own == nil || own.Partial || s.tx.client.Ruled(k.Type) || !s.shows(k)
+	return own == nil || own.Partial || s.tx.Client.Ruled(k.Type) || !s.shows(k)
 }
 
 // IsSecured reports whether the database itself may hide rows from who gets what the run
@@ -177,7 +178,7 @@ func (s *view) Visible(ctx context.Context, k *model.Kind, id any) (bool, error)
 	if err != nil {
 		return false, err
 	}
-	return s.tx.Reader.Exists(s.tx.brief(ctx), s.tx.sql, k.Entity, k.BoundID(id), rule)
+	return s.tx.Reader.Exists(s.tx.RowContext(ctx), s.tx.SQL, k.Entity, k.BoundID(id), rule)
 }
 
 // Readable returns those of some ids whose rows the caller may read.
@@ -191,7 +192,7 @@ func (s *view) Readable(ctx context.Context, k *model.Kind, ids []any) ([]any, e
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		there, err := s.tx.Reader.Exists(s.tx.brief(ctx), s.tx.sql, k.Entity, k.BoundID(id), rule)
+		there, err := s.tx.Reader.Exists(s.tx.RowContext(ctx), s.tx.SQL, k.Entity, k.BoundID(id), rule)
 		if err != nil {
 			return nil, err
 		}
@@ -208,7 +209,7 @@ func (s *view) Image(ctx context.Context, k *model.Kind, id any) ([]byte, error)
 	if err != nil || !s.shows(k) {
 		return nil, err
 	}
-	return s.tx.Reader.Image(s.tx.brief(ctx), s.tx.sql, s.of(k).Entity, k.BoundID(id), rule)
+	return s.tx.Reader.Image(s.tx.RowContext(ctx), s.tx.SQL, s.of(k).Entity, k.BoundID(id), rule)
 }
 
 // Reported returns an image that was just read as the run may report it to the view's reader,
@@ -239,7 +240,7 @@ func (s *view) refusal(k *model.Kind, err error) error {
 		return fault.New(fault.CapabilityUnsupported, err.Error()).
 			WithHint("Let interceptors and policies of %s add predicates only; pages have limits of their own.", k.Type).Because(err)
 	}
-	if err, mine := s.tx.Backend.Trouble(s.tx.set, err); mine {
+	if err, mine := s.tx.Backend.Trouble(s.tx.Set, err); mine {
 		return err
 	}
 	return fault.Newf(fault.Forbidden, "%s cannot be read: %s", k.Name(), Denial(err)).

@@ -11,6 +11,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/internal/transaction"
 	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -44,7 +45,7 @@ func (e *Engine) violationFault(ctx context.Context, t *tx, k *model.Kind, m *mo
 		return fault.New(fault.InvalidPayload, "something that this refers to does not exist").WithPath(at).
 			WithHint("A foreign key of the database refused it: store first what it refers to, or correct the ids in it.")
 	case database.Exclusion:
-		return fault.Newf(fault.Conflict, "this one conflicts with another %s%s", other, inParentheses(broken.Name)).
+		return fault.Newf(fault.Conflict, "this one conflicts with another %s%s", other, transaction.InParentheses(broken.Name)).
 			WithPath(at).WithRetry(fault.Fix).WithHint("Choose values that do not conflict with those of another %s.", other)
 	case database.RowSecurity:
 		return fault.New(fault.Forbidden, "the database's row-level security refused the change").WithPath(at).
@@ -58,7 +59,7 @@ func (e *Engine) violationFault(ctx context.Context, t *tx, k *model.Kind, m *mo
 			return fault.Invalid(details...)
 		}
 	}
-	return fault.Newf(fault.InvalidPayload, "a rule of the database refused the change%s", inParentheses(broken.Name)).WithPath(at).
+	return fault.Newf(fault.InvalidPayload, "a rule of the database refused the change%s", transaction.InParentheses(broken.Name)).WithPath(at).
 		WithHint("Choose values that fit the rule.")
 }
 
@@ -106,7 +107,7 @@ func (e *Engine) deleteFault(ctx context.Context, t *tx, k *model.Kind, id any, 
 	}
 	holders, err := e.holders(ctx, t, k, []any{id})
 	if err != nil {
-		return t.verdict(err)
+		return t.Verdict(err)
 	}
 	var by, where []string
 	for _, h := range holders {
@@ -147,26 +148,26 @@ func (h holder) String() string {
 // that would be deleted with them.
 func (e *Engine) holders(ctx context.Context, t *tx, k *model.Kind, ids []any) (out []holder, err error) {
 	walked := map[*descriptor.Referrer]map[changes.Row]bool{}
-	for queue := []layer{{kind: k, ids: ids}}; len(queue) > 0; queue = queue[1:] {
+	for queue := []transaction.Layer{{Kind: k, IDs: ids}}; len(queue) > 0; queue = queue[1:] {
 		l := queue[0]
-		for i := range l.kind.Entity.Referrers {
-			r := &l.kind.Entity.Referrers[i]
+		for i := range l.Kind.Entity.Referrers {
+			r := &l.Kind.Entity.Referrers[i]
 			if r.SetNull {
 				continue
 			}
 			child := t.Model.ByName[r.Entity]
-			found, err := t.referringThrough(ctx, child, r, l.kind.BoundIDs(l.ids))
+			found, err := t.ReferringThrough(ctx, child, r, l.Kind.BoundIDs(l.IDs))
 			if err != nil {
 				return nil, err
 			}
 			if walked[r] == nil {
 				walked[r] = map[changes.Row]bool{}
 			}
-			if found = unvisited(child, found, walked[r]); len(found) == 0 {
+			if found = transaction.Unvisited(child, found, walked[r]); len(found) == 0 {
 				continue
 			}
 			if r.Cascade {
-				queue = append(queue, layer{kind: child, ids: found})
+				queue = append(queue, transaction.Layer{Kind: child, IDs: found})
 				continue
 			}
 			h, err := t.holderOf(ctx, child, r, found)
@@ -230,7 +231,7 @@ func (t *tx) columns(v *database.Violation) (owner *model.Kind, names []string) 
 func (e *Engine) danglingReferences(ctx context.Context, t *tx, k *model.Kind, m *model.Values) []fault.Detail {
 	var out []fault.Detail
 	look := func(target *model.Kind, id any, at string) {
-		there, err := t.exists(ctx, target, id)
+		there, err := t.Exists(ctx, target, id)
 		if err == nil && !there {
 			out = append(out, t.caller.Dangling(target, id, at))
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
+	"github.com/koan-go/koan/entities/internal/transaction"
 	"github.com/koan-go/koan/entities/internal/write"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/store"
@@ -23,7 +24,7 @@ import (
 
 // weighing is which rows of a transaction are to be weighed, and what they were.
 type weighing struct {
-	*transaction
+	*transaction.Tx
 	tables   tables
 	log      *changes.Log
 	past     *history
@@ -67,7 +68,7 @@ func (t *weighing) noteBurdens(ctx context.Context, k *model.Kind, ids []any) er
 		}
 		t.found[at] = nil
 		switch p := t.past.rows[at]; {
-		case p == nil && t.attempt.Atomic() && !t.tables[k].burdened.Load():
+		case p == nil && t.Attempt.Atomic() && !t.tables[k].burdened.Load():
 			t.found[at] = unasked
 		case p == nil || t.tables[k].mayBurden(p.row):
 			unknown = append(unknown, id)
@@ -85,16 +86,16 @@ func (t *weighing) burdens(ctx context.Context, k *model.Kind, ids []any, found 
 		return nil
 	}
 	if len(ids) == 1 {
-		ctx = t.brief(ctx)
+		ctx = t.RowContext(ctx)
 	}
-	keys, err := t.Reader.Sizeable(ctx, t.sql, k.Entity, k.BoundIDs(ids))
+	keys, err := t.Reader.Sizeable(ctx, t.SQL, k.Entity, k.BoundIDs(ids))
 	if err != nil || len(keys) == 0 {
 		return err
 	}
 	if ids, err = k.ScanIDs(keys); err != nil {
 		return err
 	}
-	return t.Reader.Images(ctx, t.sql, k.Entity, k.BoundIDs(ids), func(key any, row []byte) error {
+	return t.Reader.Images(ctx, t.SQL, k.Entity, k.BoundIDs(ids), func(key any, row []byte) error {
 		b := t.Reader.Burden(row)
 		if b == nil {
 			return nil
@@ -146,7 +147,7 @@ func (t *weighing) weigh(ctx context.Context, by *view) error {
 			return t.unreadableFault(by, k, id, is)
 		})
 		if err != nil {
-			return t.verdict(err)
+			return t.Verdict(err)
 		}
 	}
 	t.due, t.size = t.due[:0], 0

@@ -86,7 +86,7 @@ func (e *Engine) find(ctx context.Context, t *tx, k *model.Kind, m *model.Values
 		}
 		return err
 	}
-	keys, err := e.data.Reader.Keys(ctx, t.sql, k.Entity, tree, 1)
+	keys, err := e.data.Reader.Keys(ctx, t.SQL, k.Entity, tree, 1)
 	if err != nil || len(keys) == 0 {
 		return err
 	}
@@ -105,7 +105,7 @@ func (e *Engine) find(ctx context.Context, t *tx, k *model.Kind, m *model.Values
 // entity has: whoever reads an entity may send it back. id is nil for none.
 func (e *Engine) keepStored(ctx context.Context, t *tx, k *model.Kind, id any, m *model.Values) error {
 	if id != nil && m.HasJSON() {
-		m.RefuseUnsettable(k, k.Create(t.ent))
+		m.RefuseUnsettable(k, k.Create(t.Ent))
 	}
 	if len(m.Refused) == 0 && !m.MayShowOthers() {
 		return nil
@@ -198,7 +198,7 @@ func differs(k *model.Kind, f model.FieldValue, stored map[string]any) bool {
 // createByEnt creates an entity through ent's builder. The mutation has what hooks made of the model,
 // also where they, or what comes after them, refuse it; it is nil where the model itself is wrong.
 func (e *Engine) createByEnt(ctx context.Context, t *tx, k *model.Kind, m *model.Values) (json.RawMessage, ent.Mutation, error) {
-	w := k.Create(t.ent)
+	w := k.Create(t.Ent)
 	if err := m.Apply(k, w, true); err != nil {
 		return nil, nil, err
 	}
@@ -242,7 +242,7 @@ func (e *Engine) stored(ctx context.Context, t *tx, k *model.Kind, id any) (json
 	if err != nil || out != nil {
 		return out, err
 	}
-	there, err := t.exists(ctx, k, id)
+	there, err := t.Exists(ctx, k, id)
 	if err == nil && !there {
 		err = fault.Newf(fault.Conflict, "a rule of the app removed the %s while it was being stored", k.Name())
 	}
@@ -307,7 +307,7 @@ func (e *Engine) write(ctx context.Context, t *tx, k *model.Kind, id any, m *mod
 	if ifVersion != nil {
 		where = append(where, sql.FieldEQ(k.Entity.VersionColumn, *ifVersion))
 	}
-	w := k.Update(t.ent, id, where...)
+	w := k.Update(t.Ent, id, where...)
 	if err := m.Apply(k, w, false); err != nil {
 		return err
 	}
@@ -375,9 +375,9 @@ func (e *Engine) atVersion(ctx context.Context, t *tx, k *model.Kind, id any, wa
 	if want == nil {
 		return nil
 	}
-	b := t.newStatement()
+	b := t.Statement()
 	b.Raw("SELECT ").Name(k.Entity.VersionColumn).Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ").Name(k.Entity.Key.Name).Raw(" = ").Arg(k.BoundID(id))
-	rows, err := t.sql.QueryContext(ctx, string(b.Text()), b.Args()...)
+	rows, err := t.SQL.QueryContext(ctx, string(b.Text()), b.Args()...)
 	if err != nil {
 		return err
 	}
@@ -412,7 +412,7 @@ func (e *Engine) patch(ctx context.Context, t *tx, k *model.Kind, in *model.Patc
 			return out, err
 		}
 		if in.IfVersion == nil {
-			return nil, read.NotFound(k.Entity, in.Shown, t.set)
+			return nil, read.NotFound(k.Entity, in.Shown, t.Set)
 		}
 	}
 	there, err := t.caller.Visible(ctx, k, in.ID)
@@ -420,7 +420,7 @@ func (e *Engine) patch(ctx context.Context, t *tx, k *model.Kind, in *model.Patc
 		return nil, err
 	}
 	if !there {
-		return nil, read.NotFound(k.Entity, in.Shown, t.set)
+		return nil, read.NotFound(k.Entity, in.Shown, t.Set)
 	}
 	return e.change(ctx, t, k, in.ID, in.Changes, false, in.IfVersion)
 }

@@ -31,11 +31,11 @@ func (e *Engine) writeFault(ctx context.Context, t *tx, k *model.Kind, m *model.
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	}
-	if t.sql.Stale(err) {
-		return t.verdict(err)
+	if t.SQL.Stale(err) {
+		return t.Verdict(err)
 	}
-	if lost := t.sql.Recover(ctx); lost != nil {
-		return t.verdict(lost)
+	if lost := t.SQL.Recover(ctx); lost != nil {
+		return t.Verdict(lost)
 	}
 	at := ""
 	if m != nil {
@@ -57,7 +57,7 @@ func (e *Engine) writeFault(ctx context.Context, t *tx, k *model.Kind, m *model.
 	trait := e.App.Trait(err)
 	switch {
 	case trait.Invalid:
-		return fault.Invalid(e.Refusals(t.ent, k, m, at, err)...).Because(err)
+		return fault.Invalid(e.Refusals(t.Ent, k, m, at, err)...).Because(err)
 	case trait.Constraint:
 		if m != nil {
 			if details := e.danglingReferences(ctx, t, k, m); len(details) > 0 {
@@ -74,7 +74,7 @@ func (e *Engine) writeFault(ctx context.Context, t *tx, k *model.Kind, m *model.
 	case trait.NotFound && m != nil:
 		return fault.Newf(fault.Conflict, "the %s was changed or deleted by somebody else", k.Name()).Because(err)
 	}
-	if err, mine := t.Backend.Trouble(t.set, err); mine {
+	if err, mine := t.Backend.Trouble(t.Set, err); mine {
 		if f := t.misfitFault(ctx, k, m, err); f != nil {
 			return f
 		}
