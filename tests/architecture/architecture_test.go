@@ -234,6 +234,39 @@ func TestGroundFloorImports(t *testing.T) {
 	}
 }
 
+// entityRooms are the rooms of the entities' engine, from the ground up, and which of the others each knows. What
+// a transaction is knows nobody who asks; rules know a transaction, and not what is written in it.
+var entityRooms = map[string][]string{
+	"changes":     {"model"},
+	"filter":      {},
+	"read":        {"filter"},
+	"write":       {"filter", "read"},
+	"transaction": {"changes", "model", "read", "write"},
+	"rules":       {"changes", "filter", "model", "transaction"},
+}
+
+func TestRoomsOfEntitiesImportDownwards(t *testing.T) {
+	t.Parallel()
+	const wing = "entities/internal/"
+	seen := map[string]bool{}
+	for _, s := range sources(t) {
+		room, ok := strings.CutPrefix(s.pkg, wing)
+		may, known := entityRooms[room]
+		if !ok || !known || s.test {
+			continue
+		}
+		seen[room] = true
+		for _, i := range s.imports {
+			if other, ok := strings.CutPrefix(own(i), wing); ok {
+				require.Contains(t, may, other, "%s imports %s", s.path, i)
+			}
+		}
+	}
+	for room := range entityRooms {
+		require.True(t, seen[room], "there is no room %s", room)
+	}
+}
+
 // A participant takes part in runs as their phases have it (framework/run/phases.go): a run
 // knows none of them, and none knows another.
 func TestRunImportsNoParticipant(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/koan-go/koan/entities/internal/changes"
+	"github.com/koan-go/koan/entities/internal/rules"
 	"github.com/koan-go/koan/entities/internal/transaction"
 	"github.com/koan-go/koan/framework/ledger"
 	"github.com/koan-go/koan/framework/run"
@@ -16,9 +17,9 @@ type account struct {
 	log      changes.Log
 	past     history // for an undo
 	weighing weighing
-	reader   *view // of who gets what the run reports; nil before the first call
-	touched  bool  // something was written, exposed or not
-	ahead    int   // bytes that are counted for what rows become, where the run records
+	reader   *rules.View // of who gets what the run reports; nil before the first call
+	touched  bool        // something was written, exposed or not
+	ahead    int         // bytes that are counted for what rows become, where the run records
 
 	logs         bool           // the set has a change log
 	logged       ledger.Changes // for it

@@ -143,7 +143,7 @@ func (b *bulk) prepareOne(ctx context.Context, m *model.Values) (*prepared, erro
 	if m.ID != nil && b.existing[m.Shown] {
 		return b.prepareUpdate(ctx, b.t, b.k, m.ID, m)
 	}
-	if missing := m.Missing(b.t.caller.of(b.k)); len(missing) > 0 {
+	if missing := m.Missing(b.t.caller.Of(b.k)); len(missing) > 0 {
 		return nil, fault.Invalid(missing...)
 	}
 	p, err := b.prepare(ctx, b.t, b.k, m)

@@ -175,7 +175,7 @@ func (t *account) completeChanges(ctx context.Context, rows []*changes.Net) erro
 	}
 	if t.reader != nil { // the call that it was made for may be over
 		t.reader = t.reader.ForLater()
-		if t.reader.rules.Viewer != nil {
+		if t.reader.HasViewer() {
 			var err error
 			if ctx, err = t.reader.Context(); err != nil {
 				return err

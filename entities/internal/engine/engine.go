@@ -16,6 +16,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/migrate"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
+	"github.com/koan-go/koan/entities/internal/rules"
 	"github.com/koan-go/koan/entities/internal/transaction"
 	"github.com/koan-go/koan/entities/internal/write"
 	"github.com/koan-go/koan/entities/shim"
@@ -43,7 +44,7 @@ type Engine struct {
 	// Log keeps what commits changed, for those who follow changes.
 	Log ChangeLog
 
-	rules    *Rules
+	rules    *rules.Rules
 	tables   tables
 	declared []string // the sets that are there from the start
 	data     *transaction.Data
@@ -57,9 +58,9 @@ var (
 )
 
 // New returns the engine of an app, which has no data before Open.
-func New(app *shim.App, viewer Viewer) *Engine {
+func New(app *shim.App, viewer rules.Viewer) *Engine {
 	m := model.New(app)
-	e := &Engine{Model: m, rules: &Rules{Model: m, Viewer: viewer}, tables: tablesOf(m), data: &transaction.Data{Model: m}, declared: model.DeclaredSets(app.Graph)}
+	e := &Engine{Model: m, rules: &rules.Rules{Model: m, Viewer: viewer}, tables: tablesOf(m), data: &transaction.Data{Model: m}, declared: model.DeclaredSets(app.Graph)}
 	e.Log.engine, e.Log.Logger = e, slog.Default()
 	return e
 }

@@ -48,7 +48,7 @@ func (t *tx) refuseCreated(k *model.Kind, m *model.Values, ifVersion *int64) err
 	if ifVersion != nil {
 		return neverStored(k, *ifVersion)
 	}
-	if missing := m.Missing(t.caller.of(k)); len(missing) > 0 {
+	if missing := m.Missing(t.caller.Of(k)); len(missing) > 0 {
 		return fault.Invalid(missing...)
 	}
 	return nil

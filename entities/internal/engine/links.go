@@ -27,7 +27,7 @@ func (t *account) manyToMany(k *model.Kind, take func(name string) bool) (out []
 	}
 	for i := range k.Edges {
 		e := &k.Edges[i]
-		if e.Column.Relation == descriptor.M2M && take(e.Column.Ent) && (t.reader == nil || t.reader.readsEdge(k, e)) {
+		if e.Column.Relation == descriptor.M2M && take(e.Column.Ent) && (t.reader == nil || t.reader.ReadsEdge(k, e)) {
 			out = append(out, e)
 		}
 	}

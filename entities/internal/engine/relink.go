@@ -118,7 +118,7 @@ func (x *restoration) checkLinks(ctx context.Context, found *past, whole bool) e
 	}
 	for _, j := range slices.Compact(since) {
 		name := ""
-		if j.edge != nil && x.t.caller.readsEdge(x.k, j.edge) {
+		if j.edge != nil && x.t.caller.ReadsEdge(x.k, j.edge) {
 			name = j.edge.JSON.Name
 		}
 		p := x.place(name, "its links were changed since")
@@ -282,7 +282,7 @@ func (x *restoration) link(ctx context.Context, l link) error {
 // missing notes that the other side of a link is not there.
 func (x *restoration) missing(l link) {
 	name := ""
-	if l.join.edge != nil && x.t.caller.readsEdge(x.k, l.join.edge) {
+	if l.join.edge != nil && x.t.caller.ReadsEdge(x.k, l.join.edge) {
 		name = l.join.edge.JSON.Name
 	}
 	p := x.place(name, "what it was linked with is not there any more")
@@ -301,15 +301,8 @@ func (x *restoration) missing(l link) {
 
 // mayLink refuses to restore links that others may write, and the caller may not.
 func (x *restoration) mayLink() error {
-	seen := x.t.caller.of(x.k)
-	if seen == nil {
-		return nil // rules of the app wrote the row
-	}
 	for _, l := range x.links() {
-		if l.join.edge == nil || l.join.edge.JSON.ReadOnly {
-			continue
-		}
-		if own, _ := seen.EdgeNamed(l.join.edge.JSON.Name); own == nil || own.JSON.ReadOnly {
+		if l.join.edge != nil && !x.t.caller.WritesEdge(x.k, l.join.edge) {
 			return fault.New(fault.Forbidden, "it changes a relationship that you may not write")
 		}
 	}

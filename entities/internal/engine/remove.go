@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/internal/rules"
 )
 
 // remove deletes one row that the caller may read. It counts unless a rule of the
@@ -29,7 +30,7 @@ func (e *Engine) remove(ctx context.Context, t *tx, k *model.Kind, id any) (gone
 	case err != nil:
 		return false, err
 	case missing && there: // a policy's own predicate passed it by
-		return false, KeptByPolicy(k, "deleted")
+		return false, rules.KeptByPolicy(k, "deleted")
 	case refused != nil && !there:
 		return false, refused
 	case !there:

@@ -130,7 +130,7 @@ func (x *restoration) place(field, message string) undo.Place {
 
 // field is the name of a column as the caller knows it, "" where he does not.
 func (x *restoration) field(column string) string {
-	if seen := x.t.caller.of(x.k); seen != nil {
+	if seen := x.t.caller.Of(x.k); seen != nil {
 		return seen.ColumnField(column)
 	}
 	return ""
@@ -314,7 +314,7 @@ func (x *restoration) change(ctx context.Context, found *past, now heldRow) erro
 		case x.isVersion(column):
 			wanted[i] = counted(wanted[i])
 		case ok && x.isStamp(column) && !sameHeld(x.After[column], found.row[i]): // of a later update
-		case ok && !skipped[column] && !(x.hides(column) && !x.mayWriteColumn(column)):
+		case ok && !skipped[column] && !(x.hides(column) && !x.t.caller.WritesColumn(x.k, column)):
 			wanted[i], changed[column] = v, v
 		}
 	}

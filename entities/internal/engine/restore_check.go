@@ -53,7 +53,7 @@ func (x *restoration) checkReferrers(ctx context.Context) error {
 				continue
 			}
 			what := "another row"
-			if x.t.caller.Knows(child) && x.t.caller.shows(child) {
+			if x.t.caller.Knows(child) && x.t.caller.Shows(child) {
 				seen, err := x.t.caller.Readable(ctx, child, []any{id})
 				if err != nil {
 					return err
@@ -100,7 +100,7 @@ func (x *restoration) refused(err error) error {
 // mayWrite refuses to restore fields that others may write, and the caller may not. What nobody
 // may write follows from what was written.
 func (x *restoration) mayWrite(values map[string]held, now heldRow) error {
-	seen := x.t.caller.of(x.k)
+	seen := x.t.caller.Of(x.k)
 	if seen == nil {
 		return nil // rules of the app wrote the row
 	}
@@ -114,27 +114,11 @@ func (x *restoration) mayWrite(values map[string]held, now heldRow) error {
 		case x.hides(column), !ok, now == nil && v == nil, now != nil && sameHeld(v, now[i]):
 			continue
 		}
-		if !x.mayWriteColumn(column) {
+		if !x.t.caller.WritesColumn(x.k, column) {
 			return fault.New(fault.Forbidden, "it changes a field that you may not write")
 		}
 	}
 	return nil
-}
-
-// mayWriteColumn reports whether the caller may write a column, or nobody may: then it follows
-// from what was written.
-func (x *restoration) mayWriteColumn(column string) bool {
-	seen := x.t.caller.of(x.k)
-	i := slices.IndexFunc(x.k.Entity.Columns, func(c descriptor.Column) bool { return c.Name == column })
-	if seen == nil || i < 0 {
-		return true
-	}
-	whole := x.k.FieldNamed(x.k.Entity.Columns[i].Field)
-	if whole == nil || whole.ReadOnly {
-		return true
-	}
-	own := seen.FieldNamed(whole.Name)
-	return own != nil && !own.ReadOnly
 }
 
 // checkParents looks for the rows that the row is going to refer to. A column that can be null

@@ -17,10 +17,10 @@ import (
 // which of its rules apply.
 
 // isBlind reports whether the caller sees no row of the kind: rules of the app wrote it.
-func (x *restoration) isBlind() bool { return x.k == nil || x.t.caller.of(x.k) == nil }
+func (x *restoration) isBlind() bool { return x.k == nil || x.t.caller.Of(x.k) == nil }
 
 // hides reports whether the caller may not read a column.
-func (x *restoration) hides(column string) bool { return !x.t.caller.readsColumn(x.k, column) }
+func (x *restoration) hides(column string) bool { return !x.t.caller.ReadsColumn(x.k, column) }
 
 // hidesAny reports whether the row has columns that the caller may not read.
 func (x *restoration) hidesAny() bool {
@@ -34,7 +34,7 @@ func (x *restoration) hidesAny() bool {
 
 // readsLink reports whether the caller may read a link.
 func (x *restoration) readsLink(ctx context.Context, j *join, other string) (bool, error) {
-	if j.edge == nil || !x.t.caller.readsEdge(x.k, j.edge) || !x.t.caller.shows(j.edge.Target) {
+	if j.edge == nil || !x.t.caller.ReadsEdge(x.k, j.edge) || !x.t.caller.Shows(j.edge.Target) {
 		return false, nil
 	}
 	if !x.t.caller.Hides(j.edge.Target) {

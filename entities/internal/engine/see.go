@@ -97,7 +97,7 @@ func (t *tx) conditionOf(c *follow.Condition) (*filter.Tree, error) {
 		return nil, nil
 	}
 	var guards filter.Guards
-	tree, err := parseCondition(t.caller.model, c, &guards)
+	tree, err := parseCondition(t.caller.Entities(), c, &guards)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (t *tx) checkRowSecurity(ctx context.Context, entry *follow.Entry) error {
 		}
 	}
 	for _, k := range t.Model.ByName {
-		if t.tables[k] == nil || len(entry.Images) > 0 && !kinds[k] || !t.caller.shows(k) || !model.LivesIn(&k.Entity.Resource, t.Set) {
+		if t.tables[k] == nil || len(entry.Images) > 0 && !kinds[k] || !t.caller.Shows(k) || !model.LivesIn(&k.Entity.Resource, t.Set) {
 			continue
 		}
 		b := t.Statement()
@@ -146,7 +146,7 @@ func (t *tx) checkRowSecurity(ctx context.Context, entry *follow.Entry) error {
 // see returns a change as the caller may know of it, nil for one that it may not.
 func (t *tx) see(ctx context.Context, entry *follow.Entry, image *journal.Image, condition *filter.Tree) (*store.Change, error) {
 	k := t.Model.ByName[image.Entity]
-	if k == nil || t.tables[k] == nil || !t.caller.shows(k) || t.caller.of(k) == nil {
+	if k == nil || t.tables[k] == nil || !t.caller.Shows(k) || t.caller.Of(k) == nil {
 		return nil, nil
 	}
 	id, err := k.ParseID(image.ID)
@@ -207,7 +207,7 @@ func stateOf(image *journal.Image) (s rowState, err error) {
 func (t *tx) seesLinks(k *model.Kind, links []linkState) bool {
 	for _, l := range links {
 		for _, j := range t.tables[k].joins {
-			if j.table == l.Table && j.own == l.Own && j.edge != nil && t.caller.readsEdge(k, j.edge) && t.caller.shows(j.edge.Target) {
+			if j.table == l.Table && j.own == l.Own && j.edge != nil && t.caller.ReadsEdge(k, j.edge) && t.caller.Shows(j.edge.Target) {
 				return true
 			}
 		}
@@ -237,7 +237,7 @@ func (t *tx) seePast(ctx context.Context, entry *follow.Entry, k *model.Kind, id
 			return nil, err
 		}
 	}
-	return t.Reader.PastImage(ctx, t.SQL, t.caller.of(k).Entity, k.BoundID(id), past, rule, condition)
+	return t.Reader.PastImage(ctx, t.SQL, t.caller.Of(k).Entity, k.BoundID(id), past, rule, condition)
 }
 
 // reading is the attempt of who reads outside of a run: it writes nothing, and nobody is told

@@ -8,6 +8,7 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/internal/rules"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/store"
 )
@@ -16,7 +17,7 @@ import (
 type tx struct {
 	*mutations
 	engine   *Engine
-	caller   *view // of the call that is being served
+	caller   *rules.View // of the call that is being served
 	restored map[changes.Row]*restored
 	depth    int // mutations of the app's own code that are being made
 }

@@ -185,8 +185,8 @@ func (e *Engine) holders(ctx context.Context, t *tx, k *model.Kind, ids []any) (
 // holderOf is what the caller may know of rows that refer to others.
 func (t *tx) holderOf(ctx context.Context, child *model.Kind, r *descriptor.Referrer, ids []any) (holder, error) {
 	h := holder{kind: child}
-	seen := t.caller.of(child)
-	if seen == nil || !t.caller.shows(child) {
+	seen := t.caller.Of(child)
+	if seen == nil || !t.caller.Shows(child) {
 		return h, nil
 	}
 	left, err := t.caller.Readable(ctx, child, ids)
@@ -212,7 +212,7 @@ func (t *tx) columns(v *database.Violation) (owner *model.Kind, names []string) 
 	}
 	seen := owner
 	if t.caller != nil {
-		seen = t.caller.of(owner)
+		seen = t.caller.Of(owner)
 	}
 	for _, column := range v.Columns {
 		name := ""

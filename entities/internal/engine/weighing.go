@@ -11,6 +11,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
+	"github.com/koan-go/koan/entities/internal/rules"
 	"github.com/koan-go/koan/entities/internal/transaction"
 	"github.com/koan-go/koan/entities/internal/write"
 	"github.com/koan-go/koan/framework/fault"
@@ -122,7 +123,7 @@ func (t *weighing) weighLater(k *model.Kind, m ent.Mutation, ids ...any) {
 }
 
 // weigh refuses rows that wait and that nobody could read, unless they were no better before.
-func (t *weighing) weigh(ctx context.Context, by *view) error {
+func (t *weighing) weigh(ctx context.Context, by *rules.View) error {
 	if len(t.due) == 0 { // as after nearly all writes, whose rows came back with them
 		t.size = 0
 		return nil
@@ -171,9 +172,9 @@ func (t *tx) Check(ctx context.Context) error {
 }
 
 // unreadableFault is the fault of a row that nobody could read, with what the caller may know of it.
-func (t *weighing) unreadableFault(by *view, k *model.Kind, id any, b *read.Burden) *fault.Fault {
+func (t *weighing) unreadableFault(by *rules.View, k *model.Kind, id any, b *read.Burden) *fault.Fault {
 	f := t.Reader.Unreadable(k.Entity, b, by.FieldName(k, b.Field()))
-	if by != nil && by.shows(k) && !by.MayHide(k) {
+	if by != nil && by.Shows(k) && !by.MayHide(k) {
 		f.Message += " (id " + filter.Quote(k.FormatID(id)) + ")"
 	}
 	return f
@@ -181,7 +182,7 @@ func (t *weighing) unreadableFault(by *view, k *model.Kind, id any, b *read.Burd
 
 // checkReturned weighs what a statement of the engine's own has returned of a row, and returns what its
 // caller gets: of a row that has a burden and may keep it, only the id.
-func (t *weighing) checkReturned(by *view, k *model.Kind, m *model.Values, id any, row json.RawMessage) (json.RawMessage, error) {
+func (t *weighing) checkReturned(by *rules.View, k *model.Kind, m *model.Values, id any, row json.RawMessage) (json.RawMessage, error) {
 	b := t.Reader.Burden(row)
 	if b == nil {
 		t.weighed(by, k, id)
@@ -201,9 +202,9 @@ func (t *weighing) checkReturned(by *view, k *model.Kind, m *model.Values, id an
 }
 
 // weighed takes a row whose answer has just been weighed from those that wait, where it is the last one.
-func (t *weighing) weighed(by *view, k *model.Kind, id any) {
+func (t *weighing) weighed(by *rules.View, k *model.Kind, id any) {
 	last := len(t.due) - 1
-	if last < 0 || by.of(k) == nil || by.of(k).Partial { // it was not the whole row
+	if last < 0 || by.Of(k) == nil || by.Of(k).Partial { // it was not the whole row
 		return
 	}
 	if w := t.due[last]; changes.RowOf(w.kind, w.id) == changes.RowOf(k, id) {
@@ -253,7 +254,7 @@ func onlyID(k *model.Kind, id any) json.RawMessage {
 
 // weighMany weighs the rows that wait, if they are many or what was written to them is large: so the app's
 // own code mostly learns where it is that it goes too far.
-func (t *weighing) weighMany(ctx context.Context, by *view) error {
+func (t *weighing) weighMany(ctx context.Context, by *rules.View) error {
 	if t.size < largeWrite && len(t.due) < maxDue {
 		return nil
 	}

@@ -144,7 +144,7 @@ func (e *Engine) create(ctx context.Context, t *tx, k *model.Kind, m *model.Valu
 	if ifVersion != nil {
 		return nil, neverStored(k, *ifVersion)
 	}
-	if missing := m.Missing(t.caller.of(k)); len(missing) > 0 {
+	if missing := m.Missing(t.caller.Of(k)); len(missing) > 0 {
 		return nil, fault.Invalid(missing...)
 	}
 	if err := t.caller.CheckReferences(ctx, k, nil, m); err != nil {
@@ -255,10 +255,10 @@ func (e *Engine) stored(ctx context.Context, t *tx, k *model.Kind, id any) (json
 // change writes to an entity that exists, and returns what it became.
 func (e *Engine) change(ctx context.Context, t *tx, k *model.Kind, id any, m *model.Values, replace bool, ifVersion *int64) (json.RawMessage, error) {
 	if replace {
-		if missing := m.Missing(t.caller.of(k)); len(missing) > 0 {
+		if missing := m.Missing(t.caller.Of(k)); len(missing) > 0 {
 			return nil, fault.Invalid(missing...)
 		}
-		m.Reset(k, t.caller.of(k))
+		m.Reset(k, t.caller.Of(k))
 	}
 	if t.plain(k, m) {
 		return e.changeNatively(ctx, t, k, id, m, ifVersion)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/internal/rules"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/store"
@@ -45,7 +46,7 @@ func (e *Engine) writeFault(ctx context.Context, t *tx, k *model.Kind, m *model.
 		return f
 	}
 	if errors.Is(err, privacy.Deny) {
-		return fault.New(fault.Forbidden, Denial(err)).WithPath(at).
+		return fault.New(fault.Forbidden, rules.Denial(err)).WithPath(at).
 			WithHint("A policy of the app refused the change; its message says why.").Because(err)
 	}
 	if f := t.exhaustedFault(ctx, k, at, err); f != nil {
@@ -70,7 +71,7 @@ func (e *Engine) writeFault(ctx context.Context, t *tx, k *model.Kind, m *model.
 		return fault.New(fault.Conflict, model.LastPart(err)).WithPath(at).
 			WithRetry(fault.Fix).WithHint("Choose values that fit what is already stored.").Because(err)
 	case trait.NotFound && m != nil && k.Policy: // its own predicate passed the row by
-		return KeptByPolicy(k, "changed")
+		return rules.KeptByPolicy(k, "changed")
 	case trait.NotFound && m != nil:
 		return fault.Newf(fault.Conflict, "the %s was changed or deleted by somebody else", k.Name()).Because(err)
 	}
@@ -120,7 +121,7 @@ func (t *tx) unscannedFault(k *model.Kind, at string, err error) *fault.Fault {
 	}
 	seen := k
 	if t.caller != nil {
-		seen = t.caller.of(k)
+		seen = t.caller.Of(k)
 	}
 	what := "a stored value"
 	if seen != nil {

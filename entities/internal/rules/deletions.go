@@ -1,4 +1,4 @@
-package engine
+package rules
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 
 // ForbiddenCascade returns the fault of deleting rows that would do to others what the
 // caller may not; nil where it does not.
-func (s *view) ForbiddenCascade(ctx context.Context, k *model.Kind, ids []any) (*fault.Fault, error) {
+func (s *View) ForbiddenCascade(ctx context.Context, k *model.Kind, ids []any) (*fault.Fault, error) {
 	walked := map[changes.Row]bool{}
 	for queue := []transaction.Layer{{Kind: k, IDs: ids}}; len(queue) > 0; queue = queue[1:] {
 		l := queue[0]
@@ -55,7 +55,7 @@ func (s *view) ForbiddenCascade(ctx context.Context, k *model.Kind, ids []any) (
 
 // forbiddenCascadeTo is ForbiddenCascade for the rows of one entity that refer to the
 // deleted ones, which it returns.
-func (s *view) forbiddenCascadeTo(ctx context.Context, l transaction.Layer, r *descriptor.Referrer) (found []any, refused *fault.Fault, err error) {
+func (s *View) forbiddenCascadeTo(ctx context.Context, l transaction.Layer, r *descriptor.Referrer) (found []any, refused *fault.Fault, err error) {
 	if !r.Cascade && !r.SetNull {
 		return nil, nil, nil
 	}
@@ -65,14 +65,14 @@ func (s *view) forbiddenCascadeTo(ctx context.Context, l transaction.Layer, r *d
 		return nil, nil, err
 	}
 	if !s.mayFollow(child, r) {
-		return nil, s.cascadeFault(child, r), nil
+		return nil, cascadeFault(s, child, r), nil
 	}
 	seen, err := s.Readable(ctx, child, found)
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(seen) < len(found) {
-		return nil, unseenFault(s.rowsName(child), "deleted or changed"), nil
+		return nil, unseenFault(rowsName(s, child), "deleted or changed"), nil
 	}
 	op, change := ent.OpDelete, func(ent.Mutation) error { return nil }
 	if !r.Cascade {
@@ -89,7 +89,7 @@ func (s *view) forbiddenCascadeTo(ctx context.Context, l transaction.Layer, r *d
 
 // MayForbidCascade reports whether deleting rows of a kind could do to others what the
 // caller may not, so that rows have to be looked at.
-func (s *view) MayForbidCascade(k *model.Kind, walked map[*model.Kind]bool) bool {
+func (s *View) MayForbidCascade(k *model.Kind, walked map[*model.Kind]bool) bool {
 	if walked[k] || k.Entity.Resource.Cascades {
 		return false
 	}
@@ -112,7 +112,7 @@ func (s *view) MayForbidCascade(k *model.Kind, walked map[*model.Kind]bool) bool
 
 // cascadeFault returns the fault for rows of an entity that the caller may not delete,
 // or not change.
-func (s *view) cascadeFault(child *model.Kind, r *descriptor.Referrer) *fault.Fault {
+func cascadeFault(s *View, child *model.Kind, r *descriptor.Referrer) *fault.Fault {
 	if !s.Knows(child) {
 		return unseenFault("rows", "deleted or changed")
 	}
@@ -126,7 +126,7 @@ func (s *view) cascadeFault(child *model.Kind, r *descriptor.Referrer) *fault.Fa
 
 // rowsName returns what faults call rows of an entity, without its name if the caller
 // does not know of it.
-func (s *view) rowsName(k *model.Kind) string {
+func rowsName(s *View, k *model.Kind) string {
 	if !s.Knows(k) {
 		return "rows"
 	}

@@ -1,4 +1,4 @@
-package engine
+package rules
 
 import (
 	"github.com/koan-go/koan/entities/descriptor"
@@ -19,18 +19,18 @@ type fields struct {
 	outside bool
 }
 
-// of returns a kind as the caller sees it, nil if it does not.
-func (s *fields) of(k *model.Kind) *model.Kind { return s.model.ByName[k.Name()] }
+// Of returns a kind as the caller sees it, nil if it does not.
+func (s *fields) Of(k *model.Kind) *model.Kind { return s.model.ByName[k.Name()] }
 
-// shows reports whether the caller is answered with rows of a kind.
-func (s *fields) shows(k *model.Kind) bool {
+// Shows reports whether the caller is answered with rows of a kind.
+func (s *fields) Shows(k *model.Kind) bool {
 	r := s.sight.Resource(k.Name())
 	return r != nil && r.Shown() && !s.outside
 }
 
-// readsEdge reports whether the caller sees an edge of a kind.
-func (s *fields) readsEdge(k *model.Kind, e *model.Edge) bool {
-	own := s.of(k)
+// ReadsEdge reports whether the caller sees an edge of a kind.
+func (s *fields) ReadsEdge(k *model.Kind, e *model.Edge) bool {
+	own := s.Of(k)
 	if own == nil {
 		return false
 	}
@@ -38,9 +38,9 @@ func (s *fields) readsEdge(k *model.Kind, e *model.Edge) bool {
 	return seen != nil && !seen.JSON.WriteOnly
 }
 
-// readsColumn reports whether the caller may read a column of a kind.
-func (s *fields) readsColumn(k *model.Kind, column string) bool {
-	seen := s.of(k)
+// ReadsColumn reports whether the caller may read a column of a kind.
+func (s *fields) ReadsColumn(k *model.Kind, column string) bool {
+	seen := s.Of(k)
 	if seen == nil {
 		return false
 	}
@@ -61,10 +61,10 @@ func (s *fields) readsColumn(k *model.Kind, column string) bool {
 	return false
 }
 
-// writesColumn reports whether the caller may write a column, or nobody may: then it follows
+// WritesColumn reports whether the caller may write a column, or nobody may: then it follows
 // from what was written.
-func (s *fields) writesColumn(k *model.Kind, column string) bool {
-	seen, field := s.of(k), ""
+func (s *fields) WritesColumn(k *model.Kind, column string) bool {
+	seen, field := s.Of(k), ""
 	for i := range k.Entity.Columns {
 		if c := &k.Entity.Columns[i]; c.Name == column {
 			field = c.Field
@@ -78,9 +78,9 @@ func (s *fields) writesColumn(k *model.Kind, column string) bool {
 	return own != nil && !own.ReadOnly
 }
 
-// writesEdge reports whether the caller may write an edge of a kind, or nobody may.
-func (s *fields) writesEdge(k *model.Kind, e *model.Edge) bool {
-	seen := s.of(k)
+// WritesEdge reports whether the caller may write an edge of a kind, or nobody may.
+func (s *fields) WritesEdge(k *model.Kind, e *model.Edge) bool {
+	seen := s.Of(k)
 	if seen == nil || e.JSON.ReadOnly {
 		return true
 	}
@@ -93,3 +93,6 @@ func (s *fields) writesEdge(k *model.Kind, e *model.Edge) bool {
 func (s *fields) mayFollow(child *model.Kind, r *descriptor.Referrer) bool {
 	return model.MayFollowReference(s.sight.Resource(child.Name()), child, r)
 }
+
+// Entities returns what the caller sees of them.
+func (s *fields) Entities() *model.Model { return s.model }

@@ -1,4 +1,4 @@
-package engine
+package rules
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 
 // Permits refuses what the policy of a kind does not let the caller do to rows: change puts into a
 // mutation of them what is to become of them.
-func (s *view) Permits(k *model.Kind, op ent.Op, ids []any, change func(ent.Mutation) error) error {
+func (s *View) Permits(k *model.Kind, op ent.Op, ids []any, change func(ent.Mutation) error) error {
 	if k.Permits == nil || len(ids) == 0 {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (s *view) Permits(k *model.Kind, op ent.Op, ids []any, change func(ent.Muta
 // CheckReferences refuses a model that refers to rows which the caller may not read,
 // with the message for rows that do not exist. id is of the entity that the model
 // changes, nil for a new one.
-func (s *view) CheckReferences(ctx context.Context, k *model.Kind, id any, m *model.Values) error {
+func (s *View) CheckReferences(ctx context.Context, k *model.Kind, id any, m *model.Values) error {
 	var details []fault.Detail
 	moved := false
 	look := func(target *model.Kind, id any, at string) error {
@@ -68,7 +68,7 @@ func (s *view) CheckReferences(ctx context.Context, k *model.Kind, id any, m *mo
 				return err
 			}
 		}
-		if err := s.checkDisplaced(ctx, k, id, &ed, m.At); err != nil {
+		if err := checkDisplaced(ctx, s, k, id, &ed, m.At); err != nil {
 			return err
 		}
 		moved = moved || ed.Edge.FarKey() != ""
@@ -101,7 +101,7 @@ func (s *view) CheckReferences(ctx context.Context, k *model.Kind, id any, m *mo
 // checkMovedRows refuses a model whose edges change rows of another entity (which has
 // the column) if that entity's policy forbids the change: ent itself asks only the
 // policy of the entity whose builder writes.
-func (s *view) checkMovedRows(ctx context.Context, k *model.Kind, id any, m *model.Values) error {
+func (s *View) checkMovedRows(ctx context.Context, k *model.Kind, id any, m *model.Values) error {
 	for i := range m.Edges {
 		ed := &m.Edges[i]
 		if ed.Edge.FarKey() == "" || ed.Target.Permits == nil {
@@ -143,7 +143,7 @@ func withPath(err error, at string) error {
 
 // checkDisplaced refuses to unlink the other side of a one-to-one edge from a row that
 // the caller may not read, since its column would be written.
-func (s *view) checkDisplaced(ctx context.Context, k *model.Kind, id any, ed *model.EdgeValue, at string) error {
+func checkDisplaced(ctx context.Context, s *View, k *model.Kind, id any, ed *model.EdgeValue, at string) error {
 	if id == nil || ed.JSON.Many || ed.Edge.FarKey() == "" {
 		return nil
 	}
@@ -167,7 +167,7 @@ func KeptByPolicy(k *model.Kind, what string) error {
 
 // Dangling is the problem of a reference to something that does not exist. It
 // does not name an entity that the caller does not know of.
-func (s *view) Dangling(target *model.Kind, id any, at string) fault.Detail {
+func (s *View) Dangling(target *model.Kind, id any, at string) fault.Detail {
 	if !s.Knows(target) {
 		return fault.Detail{Path: at, Message: fmt.Sprintf("it refers to something that does not exist in the set %q", s.tx.Set)}
 	}
