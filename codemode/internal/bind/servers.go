@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
@@ -174,16 +175,17 @@ func (s *Server) export() {
 	s.Tools, s.Operations = tools, operations
 }
 
+// Workers link this package and map no ids, so these are compiled at their first use.
 var (
-	outsideSegment = regexp.MustCompile(`[^\p{L}\p{M}\p{Nd}$-]`) // a name that is an identifier is kept in any script, but for case and _
-	dashes         = regexp.MustCompile(`-+`)
+	outsideSegment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\p{L}\p{M}\p{Nd}$-]`) }) // a name that is an identifier is kept in any script, but for case and _
+	dashes         = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-+`) })
 )
 
 // moduleID maps a server's id to the last part of its module's path
 // (codemode-run-spec section 5.0.1).
 func moduleID(id string, taken map[string]bool) string {
-	s := outsideSegment.ReplaceAllString(strings.ToLower(id), "-")
-	if s = strings.Trim(dashes.ReplaceAllString(s, "-"), "-"); s == "" {
+	s := outsideSegment().ReplaceAllString(strings.ToLower(id), "-")
+	if s = strings.Trim(dashes().ReplaceAllString(s, "-"), "-"); s == "" {
 		s = "server"
 	}
 	return catalog.Numbered(s, "--", taken)

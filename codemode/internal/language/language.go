@@ -17,7 +17,8 @@ import (
 type Language interface {
 	// Names are the values of wire.Job.Language that mean this language.
 	Names() []string
-	// Bind says what scripts find in SDK, from the one that is prepared on. It is called whenever that changes.
+	// Bind says what scripts find in SDK, from the one that is prepared on. It is called before the first script, and
+	// whenever that changes.
 	Bind(b wire.Bindings)
 	// Prepare returns a fresh Runtime, in which nothing of an earlier script is left.
 	Prepare() (Runtime, error)

@@ -13,7 +13,7 @@ import (
 
 // javaScript is the language in one process.
 type javaScript struct {
-	bindings wire.Bindings
+	bindings *wire.Bindings // nil before the first
 	programs programCache
 	next     *runtime // the one that is prepared; nil if there is none
 }
@@ -28,10 +28,10 @@ func (*javaScript) Names() []string { return script.Names }
 
 // Bind implements language.Language.
 func (l *javaScript) Bind(b wire.Bindings) {
-	if len(l.bindings.Servers) > 0 || len(b.Servers) > 0 { // programs were compiled for the modules that there were
+	if l.bindings != nil && len(l.bindings.Servers) > 0 || len(b.Servers) > 0 { // programs were compiled for the modules that there were
 		l.programs.clear()
 	}
-	l.bindings = b
+	l.bindings = &b
 	if l.next != nil {
 		l.next.sdk.build(b)
 	}
@@ -43,7 +43,9 @@ func (l *javaScript) Prepare() (language.Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.sdk.build(l.bindings)
+	if l.bindings != nil {
+		r.sdk.build(*l.bindings)
+	}
 	l.next = r
 	return r, nil
 }
