@@ -61,7 +61,7 @@ func (p *provider) hasActions(v catalog.Values) bool {
 
 // openActions reads the files of actions, and follows those of the configured folder.
 func (p *provider) openActions(ctx context.Context, v catalog.Values) error {
-	l := &actions.Loader{Read: p.declared, Taken: p.taken, MaxCode: func() int { return p.config().maxCodeLength }}
+	l := &actions.Loader{Named: actionOf, Read: p.declared, Taken: p.taken, MaxCode: func() int { return p.config().maxCodeLength }}
 	if p.opts.Actions != nil && v.Bool(keyActionsEmbedded) {
 		l.Folders = append(l.Folders, actions.Folder{FS: p.opts.embedded(), Label: "actions (embedded)"})
 	}
@@ -86,7 +86,7 @@ func (p *provider) openActions(ctx context.Context, v catalog.Values) error {
 	if dir != "" {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		p.unwatch = cancel
-		p.watching.Go(func() { actions.Watch(ctx, regular.Dir(dir), func() { p.reloadActions(ctx, l) }) })
+		p.watching.Go(func() { actions.Watch(ctx, regular.Dir(dir), actionOf, func() { p.reloadActions(ctx, l) }) })
 	}
 	return nil
 }

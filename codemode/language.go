@@ -20,6 +20,16 @@ func sourceOf(name string) language.Source {
 	return sources[0]
 }
 
+// actionOf returns the name and the language of an action's file; ok is false for other files.
+func actionOf(file string) (name, in string, ok bool) {
+	for _, s := range sources {
+		if name, in, ok = s.ActionOf(file); ok {
+			return name, in, true
+		}
+	}
+	return "", "", false
+}
+
 // bindings returns what SDK has in a script.
 func (p *provider) bindings(v *catalog.View, code, in string) wire.Bindings {
 	return bind.Importing(v, p.app, sourceOf(in).Imports(code))

@@ -76,9 +76,13 @@ func (s *Set) Equal(o *Set) bool {
 	return slices.Equal(s.Actions, o.Actions) && slices.Equal(s.Problems, o.Problems)
 }
 
+// Named returns the name and the language of an action's file; ok is false for other files.
+type Named func(file string) (name, language string, ok bool)
+
 // Loader reads folders.
 type Loader struct {
 	Folders []Folder // an action of a later one takes the place of one of the same name
+	Named   Named
 	Read    Reading
 	// Taken says what else has a name, "" if nothing has.
 	Taken func(name string) string
@@ -123,7 +127,7 @@ func (l *Loader) folder(ctx context.Context, from Folder, last, s *Set) (map[str
 	byName := map[string]*Action{}
 	count := 0
 	for _, e := range entries {
-		name, language, ok := named(e.Name())
+		name, language, ok := l.Named(e.Name())
 		if !ok {
 			continue
 		}
@@ -150,20 +154,6 @@ func (l *Loader) folder(ctx context.Context, from Folder, last, s *Set) (map[str
 		s.Problems = append(s.Problems, f.wrong...)
 	}
 	return byName, nil
-}
-
-// named returns the name and the language of an action's file; ok is false for other files.
-func named(file string) (name, language string, ok bool) {
-	if strings.HasPrefix(file, ".") || strings.HasSuffix(file, ".d.ts") || strings.HasSuffix(file, ".test.ts") || strings.HasSuffix(file, ".test.js") {
-		return "", "", false
-	}
-	switch ext := path.Ext(file); ext {
-	case ".ts":
-		return strings.TrimSuffix(file, ext), "typescript", true
-	case ".js":
-		return strings.TrimSuffix(file, ext), "javascript", true
-	}
-	return "", "", false
 }
 
 // file reads one file, unless it is as it was.

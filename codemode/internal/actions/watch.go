@@ -19,7 +19,7 @@ type stamp struct {
 // Watch calls changed at first, and when the files of a folder are others than at the last call,
 // until ctx ends. Files count once two looks have found them unchanged, so that one that is being
 // written does not.
-func Watch(ctx context.Context, folder fs.FS, changed func()) {
+func Watch(ctx context.Context, folder fs.FS, named Named, changed func()) {
 	told, last := map[string]stamp{"": {}}, map[string]stamp(nil) // what there was before the first look is not known
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
@@ -29,7 +29,7 @@ func Watch(ctx context.Context, folder fs.FS, changed func()) {
 			return
 		case <-ticker.C:
 		}
-		now := look(folder)
+		now := look(folder, named)
 		if now == nil {
 			continue // it cannot be read: what was there stays
 		}
@@ -42,7 +42,7 @@ func Watch(ctx context.Context, folder fs.FS, changed func()) {
 }
 
 // look returns the stamps of a folder's files, nil if it cannot be read.
-func look(folder fs.FS) map[string]stamp {
+func look(folder fs.FS, named Named) map[string]stamp {
 	entries, err := fs.ReadDir(folder, ".")
 	if err != nil {
 		return nil

@@ -11,6 +11,9 @@ type Source interface {
 	// Imports returns a function that reports whether a script may import the module with a path, nil if it imports
 	// none.
 	Imports(code string) func(path string) bool
+	// ActionOf returns the name of the action in a file and the name of the language that it is in; ok is false for a
+	// file that is none of this language's.
+	ActionOf(file string) (action, language string, ok bool)
 	// ActionFile returns the file of an action that does what a script does: its name, its text, and the name of the
 	// language that it is in.
 	ActionFile(a Action) (file, text, language string)

@@ -7,6 +7,7 @@ package source
 import (
 	"bytes"
 	"encoding/json"
+	"path"
 	"strings"
 
 	"github.com/koan-go/koan/codemode/internal/language"
@@ -26,6 +27,20 @@ func (JavaScript) Names() []string { return script.Names }
 // References implements language.Source.
 func (JavaScript) References(code string, args json.RawMessage) language.References {
 	return referencesOf(code, args)
+}
+
+// ActionOf implements language.Source. Declarations and tests are no actions.
+func (JavaScript) ActionOf(file string) (action, name string, ok bool) {
+	if strings.HasPrefix(file, ".") || strings.HasSuffix(file, ".d.ts") || strings.HasSuffix(file, ".test.ts") || strings.HasSuffix(file, ".test.js") {
+		return "", "", false
+	}
+	switch ext := path.Ext(file); ext {
+	case ".ts":
+		return strings.TrimSuffix(file, ext), "typescript", true
+	case ".js":
+		return strings.TrimSuffix(file, ext), "javascript", true
+	}
+	return "", "", false
 }
 
 // ActionFile implements language.Source.

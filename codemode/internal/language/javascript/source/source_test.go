@@ -24,3 +24,13 @@ func TestImports(t *testing.T) {
 		require.Equal(t, want, []bool{may("@codemode/servers/one"), may("@codemode/servers/two")}, code)
 	}
 }
+
+func TestFilesOfActions(t *testing.T) {
+	for file, want := range map[string][2]string{
+		"a.ts": {"a", "typescript"}, "b-c.js": {"b-c", "javascript"}, "a.d.ts": {}, "a.test.ts": {}, "a.test.js": {}, ".x.ts": {}, "a.py": {}, "README": {},
+	} {
+		action, language, ok := JavaScript{}.ActionOf(file)
+		require.Equal(t, want, [2]string{action, language}, file)
+		require.Equal(t, want[0] != "", ok, file)
+	}
+}
