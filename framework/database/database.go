@@ -1,10 +1,9 @@
-// Package database is the seam between the engine and the databases that it works
-// on: sets, their transactions, and what a broken rule of the database means. A
-// database of another kind, or one that serves schemas without generated code,
-// fills these interfaces and needs nothing else of the engine.
+// Package database is the seam between what works on data, the engine of entities and the ledger,
+// and the databases that have it: sets, their transactions, and what a broken rule of the database
+// means. A database of another kind implements these interfaces and needs nothing else.
 //
 // What belongs here: the interfaces, and what every backend that is built on
-// database/sql shares. What must never: SQL of one dialect, or what tables mean.
+// database/sql shares. What must never: SQL of one dialect, entities, or what tables mean.
 package database
 
 import (

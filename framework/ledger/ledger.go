@@ -1,9 +1,10 @@
 // Package ledger keeps the tables that are the system's own, beside the app's in
 // each set, and those of the app that stand in no set: plain SQL, no ent.
 //
-// What belongs here: receipts, what is known of sets and their migrations, runs
-// with an idempotency key, and later plans and the durable journal. What must
-// never: entities, and any table that an app declares.
+// What belongs here: tables and statements of receipts, of what is known of sets and their
+// migrations, of runs with an idempotency key, plans, tapes, the journal and the change log.
+// What must never: when they are opened and tidied (package books), entities, and any table that
+// an app declares.
 package ledger
 
 import (
