@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -20,11 +21,13 @@ import (
 )
 
 // The change log of a set has one row for each commit, written in its transaction: what the
-// commit did to rows, by a position that ascends in the order of commits.
+// commit did to rows, by a position that ascends.
 //
-// On SQLite that follows from the file's one writer. On PostgreSQL a position is taken under a
-// lock of the set that is held until the transaction is over and visible: nobody takes a later
-// one meanwhile, so whoever sees a position sees all before it that will ever be there.
+// On SQLite positions follow the order of commits, since the file has one writer. On PostgreSQL
+// they follow the order in which transactions are about to commit, and those that write together
+// become visible in any order: a position is read once no transaction can take an earlier one
+// (settled.go). Where two change the same row, the later one has begun after the earlier one was
+// visible, since both are serializable: a row's changes are in the order of its commits.
 //
 // The oldest rows are removed; the last of those stays, without its changes, and marks where
 // the log begins.
@@ -38,12 +41,8 @@ func changeTable(drv dialect.Driver) string {
 	return "CREATE TABLE IF NOT EXISTS koan_changes (position " + position + ", run TEXT NOT NULL, sequence INTEGER NOT NULL, at BIGINT NOT NULL, changes " + blob + ")"
 }
 
-// positionLock is the first half of the key of the lock that positions are taken under; the
-// second half is the table's.
-const positionLock = 0x6b6f616e
-
-// compressChangesFrom is from how many bytes changes are compressed, which is done while the
-// set is locked.
+// compressChangesFrom is from how many bytes changes are compressed, which takes time while the
+// transaction is open.
 const compressChangesFrom = 16 << 10
 
 // Changes are what a commit did to rows. Missing says why they are not there.
@@ -64,13 +63,12 @@ func WriteCommit(ctx context.Context, d sqltext.Dialect, q Querier, r store.Rece
 		b.Raw("INSERT INTO koan_changes (run, sequence, at, changes) VALUES (").Arg(r.Run).Raw(", ").Arg(r.Sequence).Raw(", ").Arg(at).Raw(", ").Arg(packed).Raw(")")
 		return execBuilder(ctx, q, &b)
 	}
-	// One statement, so that it is one round trip. The lock is there before the position is:
-	// the subquery, which is never flattened, returns its row once it has the lock.
+	// One statement, so that it is one round trip.
 	b := sqltext.Builder{Dialect: d}
 	b.Raw("WITH receipt AS (")
 	insertReceipt(&b, r)
-	b.Raw(") INSERT INTO koan_changes (run, sequence, at, changes) SELECT CAST(").Arg(r.Run).Raw(" AS TEXT), CAST(").Arg(r.Sequence).Raw(" AS INTEGER), CAST(").Arg(at).
-		Raw(" AS BIGINT), CAST(").Arg(packed).Raw(" AS BYTEA) FROM (SELECT pg_advisory_xact_lock(" + strconv.Itoa(positionLock) + ", CAST('koan_changes'::regclass::oid AS INTEGER)) OFFSET 0) AS locked")
+	b.Raw("), entry AS (INSERT INTO koan_changes (run, sequence, at, changes) SELECT CAST(").Arg(r.Run).Raw(" AS TEXT), CAST(").Arg(r.Sequence).Raw(" AS INTEGER), CAST(").Arg(at).
+		Raw(" AS BIGINT), CAST(").Arg(packed).Raw(" AS BYTEA) FROM " + takesPosition + " RETURNING position) SELECT " + hasPosition + " FROM entry")
 	if err := execBuilder(ctx, q, &b); err != nil {
 		return err
 	}
@@ -115,9 +113,24 @@ func MarkOf(run string, sequence int) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// LastEntry returns the last entry of a set's change log, the zero Head where there is none.
-func LastEntry(ctx context.Context, q Querier) (h follow.Head, err error) {
-	rows, err := q.QueryContext(ctx, "SELECT position, run, sequence FROM koan_changes ORDER BY position DESC LIMIT 1")
+// LastEntry returns the last entry of a set's change log that is settled, the zero Head where there is
+// none. known is what it returned before, or the zero Head.
+func LastEntry(ctx context.Context, d sqltext.Dialect, q Querier, known follow.Head) (follow.Head, error) {
+	h, err := lastUpTo(ctx, d, q, math.MaxInt64)
+	if err != nil || h == known || d.Name() == dialect.SQLite {
+		return h, err
+	}
+	last, err := settled(ctx, q)
+	if err != nil || last >= h.Position {
+		return h, err
+	}
+	return lastUpTo(ctx, d, q, last)
+}
+
+func lastUpTo(ctx context.Context, d sqltext.Dialect, q Querier, last int64) (h follow.Head, err error) {
+	b := sqltext.Builder{Dialect: d}
+	b.Raw("SELECT position, run, sequence FROM koan_changes WHERE position <= ").Arg(last).Raw(" ORDER BY position DESC LIMIT 1")
+	rows, err := q.QueryContext(ctx, string(b.Text()), b.Args()...)
 	if err != nil {
 		return h, fmt.Errorf("ledger: %w", err)
 	}
@@ -133,10 +146,14 @@ func LastEntry(ctx context.Context, q Querier) (h follow.Head, err error) {
 	return h, rows.Err()
 }
 
-// Entries returns entries of a set's change log after a position.
+// Entries returns the settled entries of a set's change log after a position.
 func Entries(ctx context.Context, d sqltext.Dialect, q Querier, set string, after int64, most int, sealing Sealing) (out []follow.Entry, err error) {
+	last, err := Settled(ctx, d, q)
+	if err != nil {
+		return nil, err
+	}
 	b := sqltext.Builder{Dialect: d}
-	b.Raw("SELECT position, run, sequence, at, changes FROM koan_changes WHERE position > ").Arg(after).Raw(" AND changes IS NOT NULL ORDER BY position LIMIT ").Arg(most)
+	b.Raw("SELECT position, run, sequence, at, changes FROM koan_changes WHERE position > ").Arg(after).Raw(" AND position <= ").Arg(last).Raw(" AND changes IS NOT NULL ORDER BY position LIMIT ").Arg(most)
 	rows, err := q.QueryContext(ctx, string(b.Text()), b.Args()...)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
@@ -217,10 +234,11 @@ func Holds(ctx context.Context, d sqltext.Dialect, q Querier, h follow.Head) (bo
 	return same && !gap, errors.Join(rows.Err(), rows.Close())
 }
 
-// Horizon is what a change log keeps: entries since a time, and those after a position.
+// Horizon is what a change log keeps: entries since a time, those after a position, and those that
+// are not settled.
 type Horizon struct {
-	Since time.Time
-	After int64
+	Since          time.Time
+	After, Settled int64
 }
 
 // PrunesChanges reports whether there is an entry beyond the horizon.
@@ -263,7 +281,7 @@ func oldEntries(ctx context.Context, d sqltext.Dialect, q Querier, h Horizon, mo
 		if err := rows.Scan(&position, &at); err != nil {
 			return 0, 0, fmt.Errorf("ledger: %w", err)
 		}
-		if at >= since && position > h.After {
+		if at >= since && position > h.After || position > h.Settled {
 			break
 		}
 		last, n = position, n+1

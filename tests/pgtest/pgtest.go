@@ -108,6 +108,18 @@ var settings = []string{
 	"listen_addresses=", "max_connections=400", "shared_buffers=64MB", "max_locks_per_transaction=512", "timezone=UTC",
 }
 
+// durable are the settings of Durable, which come after those.
+var durable = []string{"fsync=on", "synchronous_commit=on", "full_page_writes=on", "autovacuum=on"}
+
+// Durable makes the server that is about to start keep what it says that it keeps, for benchmarks.
+func Durable(t testing.TB) {
+	t.Helper()
+	if folder != "" {
+		t.Fatal("the server runs already: run this benchmark without tests")
+	}
+	settings = append(settings, durable...)
+}
+
 // script starts the server and waits until its input ends, which is when the
 // test's process does; then nothing is left of it.
 const script = `folder=$1 server=$2; shift 2

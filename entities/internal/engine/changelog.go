@@ -33,6 +33,7 @@ type ChangeLog struct {
 
 	mu      sync.Mutex
 	told    []func()
+	heads   map[string]follow.Head // the last that were read
 	closed  bool
 	pruning bool
 	pruned  sync.WaitGroup
@@ -125,7 +126,17 @@ func (l *ChangeLog) Head(ctx context.Context, set string) (follow.Head, error) {
 
 func (l *ChangeLog) head(ctx context.Context, set string) (h follow.Head, err error) {
 	err = l.in(ctx, set, func(q ledger.Querier) (err error) {
-		h, err = ledger.LastEntry(ctx, q)
+		l.mu.Lock()
+		known := l.heads[set]
+		l.mu.Unlock()
+		if h, err = ledger.LastEntry(ctx, l.engine.data.Backend.Dialect(), q, known); err == nil && h != known {
+			l.mu.Lock()
+			if l.heads == nil {
+				l.heads = map[string]follow.Head{}
+			}
+			l.heads[set] = h
+			l.mu.Unlock()
+		}
 		return err
 	})
 	return h, err
@@ -216,6 +227,9 @@ func (l *ChangeLog) Prune(ctx context.Context, set string, weigh bool) error {
 	}
 	defer release()
 	dialect, horizon := l.engine.data.Backend.Dialect(), ledger.Horizon{Since: time.Now().Add(-l.Keep)}
+	if horizon.Settled, err = ledger.Settled(ctx, dialect, d.DB()); err != nil {
+		return err
+	}
 	if weigh && l.MaxMb > 0 {
 		if horizon.After, err = ledger.NewestWithin(ctx, d.DB(), int64(l.MaxMb)<<20); err != nil {
 			return err

@@ -23,7 +23,7 @@ type Log interface {
 	Heads(ctx context.Context) (map[string]Head, error)
 	// Head returns the last entry of a set; the zero Head where it has none.
 	Head(ctx context.Context, set string) (Head, error)
-	// Entries returns the entries of a set after a position, in the order of their commits, at
+	// Entries returns the entries of a set after a position, in the order of positions, at
 	// most so many, and fewer where they are large. Where an entry is returned, so is in this or
 	// an earlier call every entry before it: no commit appears later at an earlier position.
 	Entries(ctx context.Context, set string, after int64, most int) ([]Entry, error)
@@ -44,7 +44,7 @@ type Log interface {
 
 // Head names an entry of a set.
 type Head struct {
-	Position int64 // from 1, ascending in the order of commits; not every number is taken
+	Position int64 // from 1, ascending in the order of commits, or in that in which they began where several ran at once; not every number is taken
 	Mark     string
 }
 
