@@ -235,7 +235,7 @@ func TestGroundFloorImports(t *testing.T) {
 }
 
 // entityRooms are the rooms of the entities' engine, from the ground up, and which of the others each knows. What
-// a transaction is knows nobody who asks; rules know a transaction, and not what is written in it.
+// a transaction is knows nobody who asks; rules know a transaction, and not what is written in it; the account of that asks rules, and knows no operation.
 var entityRooms = map[string][]string{
 	"changes":     {"model"},
 	"filter":      {},
@@ -243,6 +243,7 @@ var entityRooms = map[string][]string{
 	"write":       {"filter", "read"},
 	"transaction": {"changes", "model", "read", "write"},
 	"rules":       {"changes", "filter", "model", "transaction"},
+	"account":     {"changes", "filter", "model", "read", "rules", "transaction"},
 }
 
 func TestRoomsOfEntitiesImportDownwards(t *testing.T) {

@@ -282,7 +282,7 @@ func (b *bulk) insertAlike(ctx context.Context, some []int) error {
 		id   any
 		json []byte
 	}
-	if err := b.t.holdWrites(len(some)); err != nil {
+	if err := b.t.HoldWrites(len(some)); err != nil {
 		return err
 	}
 	back := make([]stored, 0, len(some))
@@ -311,11 +311,11 @@ func (b *bulk) insertAlike(ctx context.Context, some []int) error {
 				return fmt.Errorf("entities: the database returned %s, which was not stored", b.k.FormatID(s.id))
 			}
 		}
-		b.t.recordCreated(b.k, s.id)
-		if err := b.t.holdImage(b.k, s.id, len(s.json)); err != nil {
+		b.t.RecordCreated(b.k, s.id)
+		if err := b.t.HoldImage(b.k, s.id, len(s.json)); err != nil {
 			return err
 		}
-		if _, err := b.t.weighing.checkReturned(b.t.caller, b.k, b.models[i], s.id, s.json); err != nil {
+		if _, err := b.t.Weighing.CheckReturned(b.t.caller, b.k, b.models[i], s.id, s.json); err != nil {
 			return err
 		}
 		if err := b.keepItem(i, s.json); err != nil {

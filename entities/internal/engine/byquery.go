@@ -106,12 +106,12 @@ func (e *Engine) updateOne(ctx context.Context, t *tx, k *model.Kind, id any, m 
 			return false, err
 		}
 	}
-	mark, own := t.log.Len(), *m
+	mark, own := t.Log.Len(), *m
 	if err := e.write(ctx, t, k, id, &own, nil); err != nil {
 		return false, err
 	}
 	shown := k.FormatID(id)
-	return slices.ContainsFunc(t.log.Since(mark), func(w changes.Write) bool {
+	return slices.ContainsFunc(t.Log.Since(mark), func(w changes.Write) bool {
 		return !w.Void && w.Action == store.Update && w.Kind == k && k.FormatID(w.ID) == shown
 	}), nil
 }

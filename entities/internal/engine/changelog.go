@@ -54,7 +54,7 @@ func (t *tx) writeReceipt(ctx context.Context, r store.Receipt) error {
 	if !t.engine.logsChanges() {
 		return ledger.Write(ctx, d, t.SQL, r)
 	}
-	c := t.logged
+	c := t.Logged
 	if c.Images == nil && c.Missing == "" {
 		switch {
 		case t.engine.Log.Off != "":

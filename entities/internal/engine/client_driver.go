@@ -184,8 +184,8 @@ func (t *tx) Guard(ctx context.Context, query string, raw bool) error {
 	case !t.SQL.Writing():
 		return errReading
 	}
-	t.touched = true
-	t.past.unnamed++
+	t.Touched = true
+	t.Past.Unnamed++
 	return nil
 }
 

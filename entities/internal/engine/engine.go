@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/koan-go/koan/entities/internal/account"
 	"github.com/koan-go/koan/entities/internal/migrate"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
@@ -45,7 +46,7 @@ type Engine struct {
 	Log ChangeLog
 
 	rules    *rules.Rules
-	tables   tables
+	tables   account.Tables
 	declared []string // the sets that are there from the start
 	data     *transaction.Data
 	way      migrate.Way // how sets come to the app's schema; nil where the app sees to that
@@ -60,7 +61,7 @@ var (
 // New returns the engine of an app, which has no data before Open.
 func New(app *shim.App, viewer rules.Viewer) *Engine {
 	m := model.New(app)
-	e := &Engine{Model: m, rules: &rules.Rules{Model: m, Viewer: viewer}, tables: tablesOf(m), data: &transaction.Data{Model: m}, declared: model.DeclaredSets(app.Graph)}
+	e := &Engine{Model: m, rules: &rules.Rules{Model: m, Viewer: viewer}, tables: account.TablesOf(m), data: &transaction.Data{Model: m}, declared: model.DeclaredSets(app.Graph)}
 	e.Log.engine, e.Log.Logger = e, slog.Default()
 	return e
 }
@@ -176,7 +177,7 @@ func (e *Engine) Begin(ctx context.Context, a store.Attempt, set string) (store.
 func (e *Engine) newTx(a store.Attempt, set string) *tx {
 	t := &tx{engine: e}
 	inner := transaction.New(e.data, a, set, t)
-	t.mutations = &mutations{account: newAccount(inner, e.tables, e.logsChanges()), counts: idCounter{Tx: inner}}
+	t.mutations = &mutations{Account: account.New(inner, e.tables, e.logsChanges()), counts: idCounter{Tx: inner}}
 	return t
 }
 

@@ -9,35 +9,10 @@ import (
 	"entgo.io/ent/schema/field"
 	"github.com/google/uuid"
 
-	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/internal/account"
 	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/framework/run/undo"
 )
-
-// isPartial reports whether an index is of some rows only.
-func isPartial(x *schema.Index) bool { return x.Annotation != nil && x.Annotation.Where != "" }
-
-// conflictKeys returns the sets of columns by which a new row may conflict with another one: the key,
-// and those that are unique in all rows or in some.
-func conflictKeys(t *schema.Table) (out [][]string) {
-	add := func(columns []*schema.Column) {
-		names := make([]string, len(columns))
-		for i, c := range columns {
-			names[i] = c.Name
-		}
-		out = append(out, names)
-	}
-	add(t.PrimaryKey)
-	for _, key := range model.UniqueKeys(t) {
-		add(key)
-	}
-	for _, x := range t.Indexes {
-		if x.Unique && isPartial(x) {
-			add(x.Columns)
-		}
-	}
-	return out
-}
 
 // occupied says why a row cannot have a unique value back.
 const occupied = "another row that the run changed has this value now, and cannot be restored before this one"
@@ -46,8 +21,8 @@ const occupied = "another row that the run changed has this value now, and canno
 // that this undo restores as well gets a temporary value until it is its turn: values that a run
 // has exchanged have no order in which they can go back. A row that is left, which skip is for,
 // would keep that value, so nothing is freed then.
-func (x *restoration) freeUnique(ctx context.Context, now, wanted heldRow) error {
-	for _, key := range x.info.unique {
+func (x *restoration) freeUnique(ctx context.Context, now, wanted account.HeldRow) error {
+	for _, key := range x.info.Unique {
 		id, err := x.otherWith(ctx, key, now, wanted)
 		if err != nil {
 			return err
@@ -74,17 +49,17 @@ func (x *restoration) freeUnique(ctx context.Context, now, wanted heldRow) error
 
 // otherWith returns the id of another row that has what the row is going to have in the columns
 // of a key, nil for none.
-func (x *restoration) otherWith(ctx context.Context, key []*schema.Column, now, wanted heldRow) (any, error) {
+func (x *restoration) otherWith(ctx context.Context, key []*schema.Column, now, wanted account.HeldRow) (any, error) {
 	changes := false
 	b := x.t.Statement()
 	b.Raw("SELECT ").Name(x.k.Entity.Key.Name).Raw(" FROM ").Name(x.k.Entity.Table).Raw(" WHERE ")
 	for _, c := range key {
-		i := slices.Index(x.info.columns, c.Name)
+		i := slices.Index(x.info.Columns, c.Name)
 		if i < 0 || wanted[i] == nil {
 			return nil, nil
 		}
-		changes = changes || !sameHeld(now[i], wanted[i])
-		v, err := bound(wanted[i])
+		changes = changes || !account.SameHeld(now[i], wanted[i])
+		v, err := account.Bound(wanted[i])
 		if err != nil {
 			return nil, err
 		}
@@ -108,7 +83,7 @@ func (x *restoration) free(ctx context.Context, c *schema.Column, id any) (freed
 	var v any
 	switch {
 	case c.Nullable:
-	case referred(x.Model, x.k, c.Name) != nil || len(c.SchemaType) > 0:
+	case account.Referred(x.Model, x.k, c.Name) != nil || len(c.SchemaType) > 0:
 		return false, nil
 	case c.Type == field.TypeUUID, c.Type == field.TypeString && (c.Size == 0 || c.Size >= 36):
 		v = uuid.NewString()
@@ -123,10 +98,10 @@ func (x *restoration) free(ctx context.Context, c *schema.Column, id any) (freed
 	default:
 		return false, nil
 	}
-	if err := x.t.past.keepPast(ctx, x.k, []any{id}, true); err != nil {
+	if err := x.t.Past.Keep(ctx, x.k, []any{id}, true); err != nil {
 		return false, err
 	}
-	if _, err := x.t.expect(ctx, x.k, []any{id}, store.Update); err != nil {
+	if _, err := x.t.Expect(ctx, x.k, []any{id}, store.Update); err != nil {
 		return false, err
 	}
 	b := x.t.Statement()

@@ -18,18 +18,18 @@ func (e *Engine) changeMany(ctx context.Context, t *tx, k *model.Kind, ids []any
 	if err != nil {
 		return 0, false, err
 	}
-	if err := t.holdWrites(len(ids)); err != nil {
+	if err := t.HoldWrites(len(ids)); err != nil {
 		return 0, false, err
 	}
 	done, err = t.tryTogether(ctx, func() error {
-		if err := t.recordRows(ctx, k, ids); err != nil {
+		if err := t.RecordRows(ctx, k, ids); err != nil {
 			return err
 		}
-		if err := t.weighing.noteBurdens(ctx, k, ids); err != nil {
+		if err := t.Weighing.NoteBurdens(ctx, k, ids); err != nil {
 			return err
 		}
 		for _, id := range ids {
-			if err := t.holdImage(k, id, p.row.Size()); err != nil {
+			if err := t.HoldImage(k, id, p.row.Size()); err != nil {
 				return err
 			}
 		}
@@ -41,13 +41,13 @@ func (e *Engine) changeMany(ctx context.Context, t *tx, k *model.Kind, ids []any
 	})
 	if !done || err != nil {
 		p.forget()
-		t.releaseWrites(len(ids))
+		t.ReleaseWrites(len(ids))
 		return 0, false, err
 	}
 	for _, id := range ids {
-		t.recordUpdated(k, id)
+		t.RecordUpdated(k, id)
 	}
-	t.weighing.weighLater(k, nil, ids...)
+	t.Weighing.WeighLater(k, nil, ids...)
 	return affected, true, nil
 }
 
@@ -57,7 +57,7 @@ func (e *Engine) deleteMany(ctx context.Context, t *tx, k *model.Kind, ids []any
 	if len(ids) == 0 || !t.native(k) || t.caller.MayForbidCascade(k, map[*model.Kind]bool{}) || !e.cascadesOnce(k, map[*model.Kind]bool{}) {
 		return 0, false, nil
 	}
-	mark := t.log.Len()
+	mark := t.Log.Len()
 	done, err = t.tryTogether(ctx, func() error {
 		return e.inPortions(k, ids, call, func(bound []any) error {
 			keys, err := e.data.Writer.Keys(ctx, t.SQL, k.Entity, k.Entity.Key.Name, bound, nil)
@@ -68,12 +68,12 @@ func (e *Engine) deleteMany(ctx context.Context, t *tx, k *model.Kind, ids []any
 			if err != nil {
 				return err
 			}
-			t.touched = true
+			t.Touched = true
 			c, err := t.Follow(ctx, k, there)
 			if err != nil {
 				return err
 			}
-			_, moved, err := t.expectCascade(ctx, c)
+			_, moved, err := t.ExpectCascade(ctx, c)
 			if err != nil {
 				return err
 			}
@@ -85,7 +85,7 @@ func (e *Engine) deleteMany(ctx context.Context, t *tx, k *model.Kind, ids []any
 		})
 	})
 	if !done || err != nil {
-		t.undo(mark)
+		t.Undo(mark)
 		return 0, false, err
 	}
 	return deleted, true, nil

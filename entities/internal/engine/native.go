@@ -8,7 +8,7 @@ import (
 	"entgo.io/ent"
 
 	"github.com/koan-go/koan/entities/descriptor"
-	"github.com/koan-go/koan/entities/internal/changes"
+	"github.com/koan-go/koan/entities/internal/account"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/entities/internal/write"
@@ -174,7 +174,7 @@ func driverValue(c *descriptor.Column, v any) (any, error) {
 
 // insert stores one new entity in one statement, and returns its JSON.
 func (e *Engine) insert(ctx context.Context, t *tx, k *model.Kind, p *prepared) (out json.RawMessage, err error) {
-	if err := t.holdWrites(1); err != nil {
+	if err := t.HoldWrites(1); err != nil {
 		return nil, err
 	}
 	if err := t.counts.countPast(ctx, k, p.model.ID); err != nil {
@@ -195,11 +195,11 @@ func (e *Engine) insert(ctx context.Context, t *tx, k *model.Kind, p *prepared) 
 	if out == nil {
 		return nil, t.unseenRow(k, p.model)
 	}
-	t.recordCreated(k, id)
-	if err := t.holdImage(k, id, len(out)); err != nil {
+	t.RecordCreated(k, id)
+	if err := t.HoldImage(k, id, len(out)); err != nil {
 		return nil, err
 	}
-	return t.weighing.checkReturned(t.caller, k, p.model, id, out)
+	return t.Weighing.CheckReturned(t.caller, k, p.model, id, out)
 }
 
 // unseenRow is the error for a row that could not be stored although the transaction
@@ -213,36 +213,16 @@ func (t *tx) unseenRow(k *model.Kind, m *model.Values) error {
 		WithRetry(fault.Fix).WithHint("Use another id, or leave it out.")
 }
 
-// recordCreated records a row that was created.
-func (t *account) recordCreated(k *model.Kind, id any) {
-	t.touched = true
-	t.log.Begin(changes.Write{Kind: k, ID: id, Action: store.Create})
-	t.past.keepCreated(k, id)
-	if !t.Attempt.Records() {
-		return
-	}
-	at := changes.RowOf(k, id)
-	if _, known := t.log.Before(at); !known {
-		t.log.SetBefore(at, changes.Before{})
-	}
-}
-
-// recordUpdated records a row that was changed.
-func (t *account) recordUpdated(k *model.Kind, id any) {
-	t.touched = true
-	t.log.Begin(changes.Write{Kind: k, ID: id, Action: store.Update})
-}
-
 // update changes an entity in one statement and returns what it became; nil where
 // there is none with the id, or none at the version.
 func (e *Engine) update(ctx context.Context, t *tx, k *model.Kind, p *prepared, ifVersion *int64) (json.RawMessage, error) {
-	if err := t.holdWrites(1); err != nil {
+	if err := t.HoldWrites(1); err != nil {
 		return nil, err
 	}
-	if err := t.recordRows(ctx, k, []any{p.id}); err != nil {
+	if err := t.RecordRows(ctx, k, []any{p.id}); err != nil {
 		return nil, err
 	}
-	if err := t.weighing.noteBurdens(ctx, k, []any{p.id}); err != nil {
+	if err := t.Weighing.NoteBurdens(ctx, k, []any{p.id}); err != nil {
 		return nil, err
 	}
 	var out []byte
@@ -255,14 +235,14 @@ func (e *Engine) update(ctx context.Context, t *tx, k *model.Kind, p *prepared, 
 	}
 	if out == nil {
 		p.forget()
-		t.releaseWrites(1)
+		t.ReleaseWrites(1)
 		return nil, nil
 	}
-	t.recordUpdated(k, p.id)
-	if err := t.holdImage(k, p.id, len(out)); err != nil {
+	t.RecordUpdated(k, p.id)
+	if err := t.HoldImage(k, p.id, len(out)); err != nil {
 		return nil, err
 	}
-	return t.weighing.checkReturned(t.caller, k, p.model, p.id, out)
+	return t.Weighing.CheckReturned(t.caller, k, p.model, p.id, out)
 }
 
 // prepareAndUpdate is prepareUpdate followed by update.
@@ -272,4 +252,24 @@ func (e *Engine) prepareAndUpdate(ctx context.Context, t *tx, k *model.Kind, id 
 		return nil, err
 	}
 	return e.update(ctx, t, k, p, ifVersion)
+}
+
+// checkWidth refuses what a model writes to a row where that alone is more than anybody could read.
+func (t *tx) checkWidth(k *model.Kind, m *model.Values, row write.Row) error {
+	widest, most := "", 0
+	for i := range row {
+		if n := row[i : i+1].Size(); n > most {
+			widest, most = row[i].Column, n
+		}
+	}
+	field := ""
+	for i := range k.Entity.Columns {
+		if c := &k.Entity.Columns[i]; c.Name == widest {
+			field = t.caller.FieldName(k, c.Field)
+		}
+	}
+	if f := t.Reader.TooWide(k.Entity, row.Size(), field); f != nil {
+		return f.WithPath(account.PathOf(m, field))
+	}
+	return nil
 }

@@ -130,7 +130,7 @@ func (e *Engine) handler(o *model.Operation, name string) catalog.Handler {
 		err = run.Within(ctx, e, call.Target().Set, o.Access.Writes(), func(ctx context.Context, joined store.Tx) error {
 			t := joined.(*tx)
 			t.caller = e.rules.OfCall(ctx, t.Tx, call)
-			t.reader = e.rules.OfReader(ctx, t.Tx, t.caller, t.reader)
+			t.ReportedTo = e.rules.OfReader(ctx, t.Tx, t.caller, t.ReportedTo)
 			defer t.Passed(t.Passing)
 			if o.Access.Writes() || e.rules.Viewer != nil {
 				if ctx, err = t.caller.Context(); err != nil {
@@ -142,7 +142,7 @@ func (e *Engine) handler(o *model.Operation, name string) catalog.Handler {
 				return t.Verdict(err)
 			}
 			if out, err = handle(ctx, e, t, k, call); err == nil && o.Access.Writes() {
-				err = t.weighing.weigh(ctx, t.caller)
+				err = t.Weighing.Weigh(ctx, t.caller)
 			}
 			return t.Verdict(err)
 		})

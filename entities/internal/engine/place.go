@@ -170,7 +170,7 @@ func (e *Engine) Enter(ctx context.Context, set string) (context.Context, error)
 // forApp returns the context in which the app's own code works in the transaction by itself.
 func (t *tx) forApp(ctx context.Context) (context.Context, error) {
 	t.caller = t.engine.rules.OfApp(ctx, t.Tx)
-	t.reader = t.engine.rules.OfReader(ctx, t.Tx, t.caller, t.reader)
+	t.ReportedTo = t.engine.rules.OfReader(ctx, t.Tx, t.caller, t.ReportedTo)
 	return t.caller.Context()
 }
 
@@ -183,7 +183,7 @@ func (t *tx) mutateForApp(ctx context.Context, k *model.Kind, m ent.Mutation, ne
 	}
 	defer t.Passed(t.Passing)
 	t.caller = t.engine.rules.OfApp(ctx, t.Tx)
-	t.reader = t.engine.rules.OfReader(ctx, t.Tx, t.caller, t.reader)
+	t.ReportedTo = t.engine.rules.OfReader(ctx, t.Tx, t.caller, t.ReportedTo)
 	end, err := t.Savepoint(ctx, false)
 	if err != nil {
 		return nil, run.Restart(ctx, err)
@@ -197,7 +197,7 @@ func (t *tx) mutateForApp(ctx context.Context, k *model.Kind, m ent.Mutation, ne
 		}
 	}()
 	if v, err = t.mutate(ctx, k, m, next); err == nil {
-		err = t.weighing.weighMany(ctx, t.caller)
+		err = t.Weighing.WeighMany(ctx, t.caller)
 	}
 	if err != nil {
 		err = t.engine.appFault(ctx, t, k, m, err)

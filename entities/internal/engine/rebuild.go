@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/account"
 	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/shim"
@@ -20,8 +21,8 @@ import (
 
 // build writes the row through ent's builder, so that the app's hooks and policies see what is
 // going to be there. What a builder cannot express is left to settle.
-func (x *restoration) build(ctx context.Context, now, wanted heldRow) error {
-	found := x.t.past.rows[changes.RowOf(x.k, x.id)]
+func (x *restoration) build(ctx context.Context, now, wanted account.HeldRow) error {
+	found := x.t.Past.Rows[changes.RowOf(x.k, x.id)]
 	creating := x.row.Action() == string(store.Delete)
 	var w shim.Write
 	if creating {
@@ -35,15 +36,15 @@ func (x *restoration) build(ctx context.Context, now, wanted heldRow) error {
 		w = x.k.Update(x.t.Ent, x.id)
 	}
 	says := false
-	for i, column := range x.info.columns {
+	for i, column := range x.info.Columns {
 		switch {
 		case column == x.k.Entity.Key.Name, creating && wanted[i] == nil:
 			continue
 		case creating && !x.k.SettableID && x.refersToItself(column, wanted[i]):
 			continue // its id is another one until the end; settle sets the column then
-		case !creating && (x.isVersion(column) || sameHeld(wanted[i], found.row[i])):
+		case !creating && (x.isVersion(column) || account.SameHeld(wanted[i], found.Row[i])):
 			continue
-		case now != nil && sameHeld(wanted[i], now[i]): // another row's restoration has brought it along
+		case now != nil && account.SameHeld(wanted[i], now[i]): // another row's restoration has brought it along
 			continue
 		}
 		if err := x.set(w, column, wanted[i]); err == nil {
@@ -55,11 +56,11 @@ func (x *restoration) build(ctx context.Context, now, wanted heldRow) error {
 		return err
 	}
 	if !says && !linked && !creating && !x.row.Unread { // columns that no builder knows
-		_, err := x.t.expect(ctx, x.k, []any{x.id}, store.Update)
+		_, err := x.t.Expect(ctx, x.k, []any{x.id}, store.Update)
 		return err
 	}
 	x.t.chosen = choicesOf(x.k, w.Mutation)
-	mark := x.t.log.Len()
+	mark := x.t.Log.Len()
 	id, err := w.Save(ctx)
 	if err != nil {
 		return x.writeFault(ctx, x.t, x.k, x.values(), err)
@@ -71,8 +72,8 @@ func (x *restoration) build(ctx context.Context, now, wanted heldRow) error {
 }
 
 // refersToItself reports whether a column has the row's own id, as a reference.
-func (x *restoration) refersToItself(column string, v held) bool {
-	if v == nil || referred(x.Model, x.k, column) != x.k {
+func (x *restoration) refersToItself(column string, v account.Held) bool {
+	if v == nil || account.Referred(x.Model, x.k, column) != x.k {
 		return false
 	}
 	id, err := x.k.ParseID((*v)[1:])
@@ -87,20 +88,20 @@ func (x *restoration) renumber(ctx context.Context, made any, mark int) error {
 	if _, err := x.t.SQL.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
 		return x.writeFault(ctx, x.t, x.k, x.values(), err)
 	}
-	writes := x.t.log.Since(mark)
+	writes := x.t.Log.Since(mark)
 	for i := range writes {
 		if writes[i].Kind == x.k && writes[i].ID == made {
 			writes[i].ID = x.id
 		}
 	}
 	if x.t.Attempt.Records() {
-		return x.t.recordBefore(ctx, x.k, x.id, false, nil)
+		return x.t.RecordBefore(ctx, x.k, x.id, false, nil)
 	}
 	return nil
 }
 
 // set sets a column in a builder, by its field or by the edge whose key it is.
-func (x *restoration) set(w shim.Write, column string, v held) error {
+func (x *restoration) set(w shim.Write, column string, v account.Held) error {
 	for i := range x.k.Edges {
 		e := &x.k.Edges[i]
 		if e.Column.OwnKey != column || e.JSON.Reference != "" {
@@ -130,8 +131,8 @@ func (x *restoration) set(w shim.Write, column string, v held) error {
 }
 
 // seenOf returns a held value as builders take it.
-func seenOf(c *descriptor.Column, h held) (any, error) {
-	v, err := bound(h)
+func seenOf(c *descriptor.Column, h account.Held) (any, error) {
+	v, err := account.Bound(h)
 	if err == nil {
 		v, err = typed(c.Storage, v)
 	}
@@ -195,9 +196,9 @@ func parseMoment(text string) (time.Time, error) {
 
 // targetOf returns the kind of the rows at the other side of a join table, nil where it is not
 // exposed.
-func (x *restoration) targetOf(j *join) *model.Kind {
+func (x *restoration) targetOf(j *account.Join) *model.Kind {
 	for _, k := range x.ByName {
-		if k.Entity.Table == j.target {
+		if k.Entity.Table == j.Target {
 			return k
 		}
 	}

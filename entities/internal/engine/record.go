@@ -11,6 +11,7 @@ import (
 	"entgo.io/ent"
 
 	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/account"
 	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/framework/run"
@@ -26,7 +27,7 @@ type slot struct {
 
 // mutations are what ent's builders write in a transaction, as its hook sees them.
 type mutations struct {
-	*account
+	*account.Account
 	counts idCounter
 	chosen choices      // of the write that the engine makes now
 	places map[slot]int // how many mutations a call made, by kind: slots of the tape
@@ -40,11 +41,11 @@ func (t *mutations) mutate(ctx context.Context, k *model.Kind, m ent.Mutation, n
 	if _, err := t.replay(ctx, k, m); err != nil {
 		return nil, err
 	}
-	t.touched = true
+	t.Touched = true
 	if k.Entity == nil {
 		v, err := next.Mutate(ctx, m)
 		if err == nil {
-			t.past.unnamed++
+			t.Past.Unnamed++
 		}
 		return v, err
 	}
@@ -127,10 +128,10 @@ func (t *mutations) replay(ctx context.Context, k *model.Kind, m ent.Mutation) (
 }
 
 func (t *mutations) create(ctx context.Context, k *model.Kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
-	if err := t.holdWrites(1); err != nil {
+	if err := t.HoldWrites(1); err != nil {
 		return nil, err
 	}
-	own := pending{kind: k, at: t.log.Begin(changes.Write{Kind: k, Action: store.Create})}
+	own := account.Pending{Kind: k, At: t.Log.Begin(changes.Write{Kind: k, Action: store.Create})}
 	moved, err := t.beginLinkedWrites(ctx, k, m)
 	if err != nil {
 		return nil, err
@@ -141,7 +142,7 @@ func (t *mutations) create(ctx context.Context, k *model.Kind, m ent.Mutation, n
 		}
 	}
 	around, _ := ctx.Value(creationKey{}).(*changes.Creation)
-	made := t.log.BeginCreation(k, m, around)
+	made := t.Log.BeginCreation(k, m, around)
 	v, err := next.Mutate(context.WithValue(ctx, creationKey{}, made), m)
 	made.End()
 	id, ok := k.ID(m)
@@ -152,7 +153,7 @@ func (t *mutations) create(ctx context.Context, k *model.Kind, m ent.Mutation, n
 		ok, err = t.Exists(ctx, k, id)
 	}
 	if err != nil || !ok { // it failed, or a hook kept it from being written
-		t.voidWrites(append(moved, own)...)
+		t.Void(append(moved, own)...)
 		made.Forget()
 		return v, err
 	}
@@ -162,15 +163,15 @@ func (t *mutations) create(ctx context.Context, k *model.Kind, m ent.Mutation, n
 		}
 		return v, t.countVersions(ctx, moved)
 	}
-	w := t.log.Write(own.at)
-	w.ID, w.Links = id, t.writtenLinks(k, m)
-	t.weighing.weighLater(k, m, id)
-	t.past.keepCreated(k, id)
+	w := t.Log.Write(own.At)
+	w.ID, w.Links = id, t.WrittenLinks(k, m)
+	t.Weighing.WeighLater(k, m, id)
+	t.Past.KeepCreated(k, id)
 	if t.Attempt.Records() {
-		if err := t.recordBefore(ctx, k, id, false, nil); err != nil {
+		if err := t.RecordBefore(ctx, k, id, false, nil); err != nil {
 			return nil, err
 		}
-		if err := t.recordLinks(ctx, k, []any{id}, w.Links, false); err != nil {
+		if err := t.RecordLinks(ctx, k, []any{id}, w.Links, false); err != nil {
 			return nil, err
 		}
 	}
@@ -182,16 +183,16 @@ func (t *mutations) update(ctx context.Context, k *model.Kind, m ent.Mutation, n
 	if err != nil {
 		return nil, err
 	}
-	links := t.writtenLinks(k, m)
+	links := t.WrittenLinks(k, m)
 	if t.HasHooks(k) { // which may write more of them
-		links = t.manyToMany(k, everyName)
+		links = t.ManyToMany(k, account.EveryName)
 	}
-	rows, err := t.expect(ctx, k, ids, store.Update, links...)
-	if err == nil && (t.HasHooks(k) || writesLinks(k, m)) {
-		err = t.past.keepPast(ctx, k, ids, true)
+	rows, err := t.Expect(ctx, k, ids, store.Update, links...)
+	if err == nil && (t.HasHooks(k) || account.WritesLinks(k, m)) {
+		err = t.Past.Keep(ctx, k, ids, true)
 	}
 	if err == nil {
-		err = t.recordAdded(ctx, k, ids, m, links)
+		err = t.RecordAdded(ctx, k, ids, m, links)
 	}
 	if err != nil {
 		return nil, err
@@ -200,11 +201,11 @@ func (t *mutations) update(ctx context.Context, k *model.Kind, m ent.Mutation, n
 	compare := t.HasHooks(k) && !edges && !writesGuarded(k, m)
 	for i := range rows {
 		if compare {
-			image, err := t.Image(ctx, k, rows[i].id)
+			image, err := t.Image(ctx, k, rows[i].ID)
 			if err != nil {
 				return nil, err
 			}
-			rows[i].before = sha256.Sum256(image)
+			rows[i].Before = sha256.Sum256(image)
 		}
 	}
 	moved, err := t.beginLinkedWrites(ctx, k, m)
@@ -213,7 +214,7 @@ func (t *mutations) update(ctx context.Context, k *model.Kind, m ent.Mutation, n
 	}
 	v, err := next.Mutate(ctx, m)
 	if err != nil {
-		t.voidWrites(append(moved, rows...)...)
+		t.Void(append(moved, rows...)...)
 		return v, err
 	}
 	if compare {
@@ -221,8 +222,8 @@ func (t *mutations) update(ctx context.Context, k *model.Kind, m ent.Mutation, n
 			return nil, err
 		}
 	}
-	t.weighing.weighLater(k, m, ids...)
-	if err := t.recordLinks(ctx, k, ids, links, false); err != nil {
+	t.Weighing.WeighLater(k, m, ids...)
+	if err := t.RecordLinks(ctx, k, ids, links, false); err != nil {
 		return nil, err
 	}
 	return v, t.countVersions(ctx, moved)
@@ -233,7 +234,7 @@ func (t *mutations) update(ctx context.Context, k *model.Kind, m ent.Mutation, n
 func writesGuarded(k *model.Kind, m ent.Mutation) bool {
 	for _, name := range slices.Concat(m.Fields(), m.AddedFields(), m.ClearedFields()) {
 		for i := range k.Entity.Columns {
-			if c := &k.Entity.Columns[i]; c.Ent == name && isGuarded(k.FieldNamed(c.Field)) {
+			if c := &k.Entity.Columns[i]; c.Ent == name && account.IsGuarded(k.FieldNamed(c.Field)) {
 				return true
 			}
 		}
@@ -242,14 +243,14 @@ func writesGuarded(k *model.Kind, m ent.Mutation) bool {
 }
 
 // voidUnchanged voids the rows that a hook kept from being written.
-func (t *mutations) voidUnchanged(ctx context.Context, rows []pending) error {
+func (t *mutations) voidUnchanged(ctx context.Context, rows []account.Pending) error {
 	for _, p := range rows {
-		after, err := t.Image(ctx, p.kind, p.id)
+		after, err := t.Image(ctx, p.Kind, p.ID)
 		if err != nil {
 			return err
 		}
-		if sha256.Sum256(after) == p.before {
-			t.voidWrites(p)
+		if sha256.Sum256(after) == p.Before {
+			t.Void(p)
 		}
 	}
 	return nil
@@ -264,35 +265,35 @@ func (t *mutations) remove(ctx context.Context, k *model.Kind, m ent.Mutation, n
 	if err != nil {
 		return nil, err
 	}
-	gone, moved, err := t.expectCascade(ctx, c)
+	gone, moved, err := t.ExpectCascade(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	if !t.HasHooks(k) {
 		if err := t.DeleteDeep(ctx, c); err != nil {
-			t.voidWrites(slices.Concat(gone, moved)...)
+			t.Void(slices.Concat(gone, moved)...)
 			return nil, err
 		}
 	}
 	v, err := next.Mutate(ctx, m)
 	if err != nil {
-		t.voidWrites(slices.Concat(gone, moved)...)
+		t.Void(slices.Concat(gone, moved)...)
 		return v, err
 	}
 	if t.HasHooks(k) { // one that marks rows instead of deleting them
 		left := false
 		for _, p := range gone {
-			there, err := t.Exists(ctx, p.kind, p.id)
+			there, err := t.Exists(ctx, p.Kind, p.ID)
 			if err != nil {
 				return nil, err
 			}
 			if there {
-				t.voidWrites(p)
+				t.Void(p)
 				left = true
 			}
 		}
 		if left {
-			t.voidWrites(moved...)
+			t.Void(moved...)
 			return v, nil
 		}
 	}
@@ -301,8 +302,8 @@ func (t *mutations) remove(ctx context.Context, k *model.Kind, m ent.Mutation, n
 
 // beginLinkedWrites records writes to rows on the other side of an edge whose column a
 // mutation writes.
-func (t *mutations) beginLinkedWrites(ctx context.Context, k *model.Kind, m ent.Mutation) ([]pending, error) {
-	var out []pending
+func (t *mutations) beginLinkedWrites(ctx context.Context, k *model.Kind, m ent.Mutation) ([]account.Pending, error) {
+	var out []account.Pending
 	for i := range k.Edges {
 		e := &k.Edges[i]
 		column := e.Column.TargetKey
@@ -312,8 +313,8 @@ func (t *mutations) beginLinkedWrites(ctx context.Context, k *model.Kind, m ent.
 		if column == "" {
 			continue
 		}
-		ids := values(m.AddedIDs(e.Column.Ent))
-		ids = append(ids, values(m.RemovedIDs(e.Column.Ent))...)
+		ids := model.IDsOf(m.AddedIDs(e.Column.Ent))
+		ids = append(ids, model.IDsOf(m.RemovedIDs(e.Column.Ent))...)
 		if own, ok := k.ID(m); ok && m.EdgeCleared(e.Column.Ent) && !m.Op().Is(ent.OpCreate) {
 			now, err := t.Referring(ctx, e.Target, column, k.BoundID(own))
 			if err != nil {
@@ -329,19 +330,11 @@ func (t *mutations) beginLinkedWrites(ctx context.Context, k *model.Kind, m ent.
 			seen[id] = true
 			return again
 		})
-		rows, err := t.expect(ctx, e.Target, ids, store.Update)
+		rows, err := t.Expect(ctx, e.Target, ids, store.Update)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, rows...)
 	}
 	return out, nil
-}
-
-func values(in []ent.Value) []any {
-	out := make([]any, len(in))
-	for i, v := range in {
-		out[i] = v
-	}
-	return out
 }

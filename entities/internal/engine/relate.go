@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/koan-go/koan/entities/internal/account"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/write"
 	"github.com/koan-go/koan/framework/fault"
@@ -120,10 +121,10 @@ func (t *tx) currentReference(ctx context.Context, k *model.Kind, ed *model.Edge
 
 // countVersions increments the version of rows that a write on the other side of an
 // edge has changed, since no builder of theirs took part.
-func (t *mutations) countVersions(ctx context.Context, rows []pending) error {
+func (t *mutations) countVersions(ctx context.Context, rows []account.Pending) error {
 	for len(rows) > 0 {
-		k, n := rows[0].kind, 1
-		for n < len(rows) && rows[n].kind == k {
+		k, n := rows[0].Kind, 1
+		for n < len(rows) && rows[n].Kind == k {
 			n++
 		}
 		same := rows[:n]
@@ -133,7 +134,7 @@ func (t *mutations) countVersions(ctx context.Context, rows []pending) error {
 		}
 		keys := make([]any, n)
 		for i, p := range same {
-			keys[i] = k.BoundID(p.id)
+			keys[i] = k.BoundID(p.ID)
 		}
 		up := write.Row{{Column: k.Entity.VersionColumn, V: 1, Add: true}}
 		if _, err := t.Writer.UpdateMany(ctx, t.SQL, k.Entity, keys, up); err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/koan-go/koan/entities/internal/account"
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/shim"
@@ -38,7 +39,7 @@ func (e *Engine) restoreInPlace(ctx context.Context, t *tx, k *model.Kind, op st
 
 // link is a link of the row that the run made or took away.
 type link struct {
-	join  *join
+	join  *account.Join
 	other string
 	added bool
 }
@@ -49,7 +50,7 @@ func (x *restoration) links() (out []link) {
 	type key struct{ table, own, other, id string }
 	at := map[key]int{}
 	for _, s := range x.Links {
-		i := slices.IndexFunc(x.info.joins, func(j join) bool { return j.table == s.Table && j.own == s.Own && j.other == s.Other })
+		i := slices.IndexFunc(x.info.Joins, func(j account.Join) bool { return j.Table == s.Table && j.Own == s.Own && j.Other == s.Other })
 		if i < 0 {
 			continue
 		}
@@ -63,7 +64,7 @@ func (x *restoration) links() (out []link) {
 					continue
 				}
 				at[k] = len(out)
-				out = append(out, link{&x.info.joins[i], id, added})
+				out = append(out, link{&x.info.Joins[i], id, added})
 			}
 		}
 		add(s.Added, true)
@@ -74,18 +75,20 @@ func (x *restoration) links() (out []link) {
 
 // checkLinks notes the links that somebody changed since. Of a row that is to go, these are all
 // that the run has not made.
-func (x *restoration) checkLinks(ctx context.Context, found *past, whole bool) error {
-	own, err := heldID(x.k, x.id)
+func (x *restoration) checkLinks(ctx context.Context, found *account.Past, whole bool) error {
+	own, err := account.HeldID(x.k, x.id)
 	if err != nil {
 		return err
 	}
-	made := map[pair]bool{}
-	var since []*join
+	type linked struct {
+		join  *account.Join
+		other string
+	}
+	made := map[linked]bool{}
+	var since []*account.Join
 	for _, l := range x.links() {
-		p := pair{l.join.table, l.join.own, l.join.other, own, l.other}
-		made[p] = l.added
-		was, _ := x.t.past.lookup(p)
-		if was == l.added {
+		made[linked{l.join, l.other}] = l.added
+		if x.t.Past.HadLink(l.join, own, l.other) == l.added {
 			continue
 		}
 		read, err := x.readsLink(ctx, l.join, l.other)
@@ -96,15 +99,13 @@ func (x *restoration) checkLinks(ctx context.Context, found *past, whole bool) e
 			since = append(since, l.join)
 		}
 	}
-	for i := range x.info.joins {
-		j := &x.info.joins[i]
-		listed := x.t.past.listed[pair{j.table, j.own, j.other, own, ""}]
-		if !whole || listed == nil {
+	for i := range x.info.Joins {
+		j := &x.info.Joins[i]
+		if !whole {
 			continue
 		}
-		for _, other := range listed.found {
-			p := pair{j.table, j.own, j.other, own, other}
-			if was, _ := x.t.past.lookup(p); !was || made[p] || x.goesWith(j, other) {
+		for _, other := range x.t.Past.FoundLinks(j, own) {
+			if !x.t.Past.HadLink(j, own, other) || made[linked{j, other}] || x.goesWith(j, other) {
 				continue
 			}
 			read, err := x.readsLink(ctx, j, other)
@@ -118,8 +119,8 @@ func (x *restoration) checkLinks(ctx context.Context, found *past, whole bool) e
 	}
 	for _, j := range slices.Compact(since) {
 		name := ""
-		if j.edge != nil && x.t.caller.ReadsEdge(x.k, j.edge) {
-			name = j.edge.JSON.Name
+		if j.Edge != nil && x.t.caller.ReadsEdge(x.k, j.Edge) {
+			name = j.Edge.JSON.Name
 		}
 		p := x.place(name, "its links were changed since")
 		if x.all.Skip && !whole {
@@ -132,13 +133,13 @@ func (x *restoration) checkLinks(ctx context.Context, found *past, whole bool) e
 }
 
 // goesWith reports whether the row at the other side goes in this undo, too.
-func (x *restoration) goesWith(j *join, other string) bool {
+func (x *restoration) goesWith(j *account.Join, other string) bool {
 	r := x.otherRow(j, other)
 	return r != nil && r.Action() == string(store.Create)
 }
 
 // otherRow returns the row at the other side of a link, where the undo restores it.
-func (x *restoration) otherRow(j *join, other string) *undo.Row {
+func (x *restoration) otherRow(j *account.Join, other string) *undo.Row {
 	target := x.targetOf(j)
 	if target == nil {
 		return nil
@@ -152,28 +153,27 @@ func (x *restoration) otherRow(j *join, other string) *undo.Row {
 
 // isChanged reports whether somebody has changed a link since.
 func (x *restoration) isChanged(own string, l link) bool {
-	was, _ := x.t.past.lookup(pair{l.join.table, l.join.own, l.join.other, own, l.other})
-	return was != l.added
+	return x.t.Past.HadLink(l.join, own, l.other) != l.added
 }
 
 // buildLinks puts links into the row's builder, and reports whether there are any.
 func (x *restoration) buildLinks(ctx context.Context, w shim.Write, creating bool) (linked bool, err error) {
-	own, err := heldID(x.k, x.id)
+	own, err := account.HeldID(x.k, x.id)
 	if err != nil {
 		return false, err
 	}
 	for _, l := range x.links() {
-		if l.join.edge == nil || creating == l.added || x.isChanged(own, l) {
+		if l.join.Edge == nil || creating == l.added || x.isChanged(own, l) {
 			continue
 		}
 		if creating && !x.k.SettableID { // its id is another one until the end
 			continue
 		}
-		id, err := l.join.edge.Target.ScanID(l.other)
+		id, err := l.join.Edge.Target.ScanID(l.other)
 		if err != nil {
 			continue
 		}
-		there, err := x.t.Exists(ctx, l.join.edge.Target, id)
+		there, err := x.t.Exists(ctx, l.join.Edge.Target, id)
 		if err != nil {
 			return false, err
 		}
@@ -189,7 +189,7 @@ func (x *restoration) buildLinks(ctx context.Context, w shim.Write, creating boo
 			}
 			continue
 		}
-		if err := x.k.Edge(w.Mutation, l.join.edge.Column.Ent, change, []any{id}); err != nil {
+		if err := x.k.Edge(w.Mutation, l.join.Edge.Column.Ent, change, []any{id}); err != nil {
 			return false, err
 		}
 		linked = true
@@ -199,7 +199,7 @@ func (x *restoration) buildLinks(ctx context.Context, w shim.Write, creating boo
 
 // restoreLinks makes the row's links what they were, those that no builder has made.
 func (x *restoration) restoreLinks(ctx context.Context) error {
-	own, err := heldID(x.k, x.id)
+	own, err := account.HeldID(x.k, x.id)
 	if err != nil {
 		return err
 	}
@@ -228,7 +228,7 @@ func (x *restoration) restoreLinks(ctx context.Context) error {
 
 func (x *restoration) isLinked(ctx context.Context, l link) (bool, error) {
 	b := x.t.Statement()
-	b.Raw("SELECT count(*) FROM ").Name(l.join.table).Raw(" WHERE ").Name(l.join.own).Raw(" = ").Arg(x.k.BoundID(x.id)).Raw(" AND CAST(").Name(l.join.other).Raw(" AS TEXT) = ").Arg(l.other)
+	b.Raw("SELECT count(*) FROM ").Name(l.join.Table).Raw(" WHERE ").Name(l.join.Own).Raw(" = ").Arg(x.k.BoundID(x.id)).Raw(" AND CAST(").Name(l.join.Other).Raw(" AS TEXT) = ").Arg(l.other)
 	rows, err := x.t.SQL.QueryContext(ctx, string(b.Text()), b.Args()...)
 	if err != nil {
 		return false, err
@@ -245,9 +245,9 @@ func (x *restoration) isLinked(ctx context.Context, l link) (bool, error) {
 
 func (x *restoration) unlink(ctx context.Context, l link) error {
 	b := x.t.Statement()
-	b.Raw("DELETE FROM ").Name(l.join.table).Raw(" WHERE ").Name(l.join.own).Raw(" = ").Arg(x.k.BoundID(x.id)).Raw(" AND CAST(").Name(l.join.other).Raw(" AS TEXT) = ").Arg(l.other)
+	b.Raw("DELETE FROM ").Name(l.join.Table).Raw(" WHERE ").Name(l.join.Own).Raw(" = ").Arg(x.k.BoundID(x.id)).Raw(" AND CAST(").Name(l.join.Other).Raw(" AS TEXT) = ").Arg(l.other)
 	_, err := x.t.SQL.ExecContext(ctx, string(b.Text()), b.Args()...)
-	x.t.touched = x.t.touched || err == nil
+	x.t.Touched = x.t.Touched || err == nil
 	return err
 }
 
@@ -271,23 +271,23 @@ func (x *restoration) link(ctx context.Context, l link) error {
 		other = target.BoundID(id)
 	}
 	b := x.t.Statement()
-	b.Raw("INSERT INTO ").Name(l.join.table).Raw(" (").Name(l.join.own).Raw(", ").Name(l.join.other).Raw(") VALUES (").Arg(x.k.BoundID(x.id)).Raw(", ").Arg(other).Raw(")")
+	b.Raw("INSERT INTO ").Name(l.join.Table).Raw(" (").Name(l.join.Own).Raw(", ").Name(l.join.Other).Raw(") VALUES (").Arg(x.k.BoundID(x.id)).Raw(", ").Arg(other).Raw(")")
 	if _, err := x.t.SQL.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
 		return x.refused(x.writeFault(ctx, x.t, x.k, x.values(), err))
 	}
-	x.t.touched = true
+	x.t.Touched = true
 	return nil
 }
 
 // missing notes that the other side of a link is not there.
 func (x *restoration) missing(l link) {
 	name := ""
-	if l.join.edge != nil && x.t.caller.ReadsEdge(x.k, l.join.edge) {
-		name = l.join.edge.JSON.Name
+	if l.join.Edge != nil && x.t.caller.ReadsEdge(x.k, l.join.Edge) {
+		name = l.join.Edge.JSON.Name
 	}
 	p := x.place(name, "what it was linked with is not there any more")
-	if name != "" && x.t.caller.Knows(l.join.edge.Target) {
-		p.Message = l.join.edge.Target.Name() + " " + filter.Quote(l.other) + ", which it was linked with, is not there any more"
+	if name != "" && x.t.caller.Knows(l.join.Edge.Target) {
+		p.Message = l.join.Edge.Target.Name() + " " + filter.Quote(l.other) + ", which it was linked with, is not there any more"
 	}
 	switch r := x.otherRow(l.join, l.other); {
 	case r != nil && r.Action() == string(store.Delete):
@@ -302,7 +302,7 @@ func (x *restoration) missing(l link) {
 // mayLink refuses to restore links that others may write, and the caller may not.
 func (x *restoration) mayLink() error {
 	for _, l := range x.links() {
-		if l.join.edge != nil && !x.t.caller.WritesEdge(x.k, l.join.edge) {
+		if l.join.Edge != nil && !x.t.caller.WritesEdge(x.k, l.join.Edge) {
 			return fault.New(fault.Forbidden, "it changes a relationship that you may not write")
 		}
 	}

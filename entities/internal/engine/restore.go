@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/koan-go/koan/entities/internal/account"
 	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/framework/fault"
@@ -19,11 +20,11 @@ type restoration struct {
 	*Engine
 	t    *tx
 	k    *model.Kind
-	info *table
+	info *account.Table
 	id   any
 	row  *undo.Row
 	all  *undo.Restoration
-	rowState
+	account.RowState
 	places []undo.Place // why the row cannot be restored
 }
 
@@ -69,12 +70,12 @@ func (e *Engine) restorationOf(t *tx, row *undo.Row, all *undo.Restoration) (*re
 		x.fail("", "the entity's ids have another form now")
 		return x, nil
 	}
-	if x.rowState, err = joinStates(row); err != nil {
+	if x.RowState, err = joinStates(row); err != nil {
 		return nil, fault.New(fault.ServiceUnavailable, "the journal has the run in a form that cannot be read").Because(err)
 	}
-	for _, part := range []map[string]held{x.Before, x.After} {
+	for _, part := range []map[string]account.Held{x.Before, x.After} {
 		for column := range part {
-			if !slices.Contains(x.info.columns, column) {
+			if !slices.Contains(x.info.Columns, column) {
 				x.fail("", "the entity has no column "+strconv.Quote(column)+" any more")
 				return x, nil
 			}
@@ -84,12 +85,12 @@ func (e *Engine) restorationOf(t *tx, row *undo.Row, all *undo.Restoration) (*re
 }
 
 // joinStates joins the images of a row into what it was before all of them and after.
-func joinStates(row *undo.Row) (out rowState, err error) {
+func joinStates(row *undo.Row) (out account.RowState, err error) {
 	for i := range row.Images {
 		image := &row.Images[i]
-		var s rowState
+		var s account.RowState
 		for _, part := range []json.RawMessage{image.State, image.Secret} {
-			var one rowState
+			var one account.RowState
 			if part == nil {
 				continue
 			}
@@ -106,9 +107,9 @@ func joinStates(row *undo.Row) (out rowState, err error) {
 }
 
 // merged adds columns to others, in whose place they come.
-func merged(to, more map[string]held) map[string]held {
+func merged(to, more map[string]account.Held) map[string]account.Held {
 	if to == nil {
-		to = make(map[string]held, len(more))
+		to = make(map[string]account.Held, len(more))
 	}
 	for column, v := range more {
 		to[column] = v
@@ -139,10 +140,10 @@ func (x *restoration) field(column string) string {
 func (x *restoration) restore(ctx context.Context) error {
 	t := x.t
 	linked := x.row.Action() != string(store.Update) || len(x.links()) > 0
-	if err := t.past.keepPast(ctx, x.k, []any{x.id}, linked); err != nil {
+	if err := t.Past.Keep(ctx, x.k, []any{x.id}, linked); err != nil {
 		return err
 	}
-	found := t.past.rows[changes.RowOf(x.k, x.id)]
+	found := t.Past.Rows[changes.RowOf(x.k, x.id)]
 	if found == nil { // no room for it, which the caller of this reports
 		return nil
 	}
@@ -162,13 +163,13 @@ func (x *restoration) restore(ctx context.Context) error {
 // restoreLastly restores the row, and once more the rows restored before that hooks have written
 // to meanwhile.
 func (x *restoration) restoreLastly(ctx context.Context) error {
-	mark := x.t.log.Len()
+	mark := x.t.Log.Len()
 	if err := x.restore(ctx); err != nil || len(x.places) > 0 {
 		return err
 	}
 	own := changes.RowOf(x.k, x.id)
 	again := map[changes.Row]*restored{}
-	for _, w := range x.t.log.Since(mark) {
+	for _, w := range x.t.Log.Since(mark) {
 		at := changes.RowOf(w.Kind, w.ID)
 		if r := x.t.restored[at]; r != nil && at != own && !w.Void {
 			again[at] = r
@@ -185,11 +186,11 @@ func (x *restoration) restoreLastly(ctx context.Context) error {
 // restored is a row that was restored, and what it has to be in the end; nil is gone.
 type restored struct {
 	*restoration
-	wanted heldRow
+	wanted account.HeldRow
 }
 
 // keepRestored notes what the row has to be in the end.
-func (x *restoration) keepRestored(wanted heldRow) {
+func (x *restoration) keepRestored(wanted account.HeldRow) {
 	if x.t.restored == nil {
 		x.t.restored = map[changes.Row]*restored{}
 	}
@@ -210,17 +211,17 @@ func (r *restored) settle(ctx context.Context) error {
 }
 
 // now reads the row as it is held, nil where there is none.
-func (x *restoration) now(ctx context.Context) (heldRow, error) {
-	return x.t.past.heldRow(ctx, x.k, x.id)
+func (x *restoration) now(ctx context.Context) (account.HeldRow, error) {
+	return x.t.Past.HeldRow(ctx, x.k, x.id)
 }
 
 // remove deletes a row that the run created.
-func (x *restoration) remove(ctx context.Context, found *past, now heldRow) error {
+func (x *restoration) remove(ctx context.Context, found *account.Past, now account.HeldRow) error {
 	if gone, err := x.isGone(ctx, found, now); err != nil || gone {
 		x.failGone()
 		return err
 	}
-	for _, column := range x.changedSince(found.row, x.After) {
+	for _, column := range x.changedSince(found.Row, x.After) {
 		if !x.hides(column) {
 			x.fail(x.field(column), changedSince)
 		}
@@ -247,21 +248,21 @@ func (x *restoration) remove(ctx context.Context, found *past, now heldRow) erro
 	if err != nil {
 		return x.refused(x.deleteFault(ctx, x.t, x.k, x.id, err))
 	}
-	x.t.log.Begin(changes.Write{Kind: x.k, ID: x.id, Action: store.Delete})
+	x.t.Log.Begin(changes.Write{Kind: x.k, ID: x.id, Action: store.Delete})
 	return nil
 }
 
 // create stores a row again that the run deleted.
-func (x *restoration) create(ctx context.Context, found *past, now heldRow) error {
-	if found.row != nil {
+func (x *restoration) create(ctx context.Context, found *account.Past, now account.HeldRow) error {
+	if found.Row != nil {
 		x.fail("", "there is a row with this id again")
 		return nil
 	}
 	if err := x.mayRecreate(ctx); err != nil {
 		return err
 	}
-	wanted := make(heldRow, len(x.info.columns))
-	for i, column := range x.info.columns {
+	wanted := make(account.HeldRow, len(x.info.Columns))
+	for i, column := range x.info.Columns {
 		wanted[i] = x.Before[column]
 		if x.isVersion(column) {
 			wanted[i] = counted(wanted[i])
@@ -287,7 +288,7 @@ func (x *restoration) create(ctx context.Context, found *past, now heldRow) erro
 }
 
 // change restores the values of a row that the run updated.
-func (x *restoration) change(ctx context.Context, found *past, now heldRow) error {
+func (x *restoration) change(ctx context.Context, found *account.Past, now account.HeldRow) error {
 	if gone, err := x.isGone(ctx, found, now); err != nil || gone || now == nil {
 		x.failGone()
 		return err
@@ -295,7 +296,7 @@ func (x *restoration) change(ctx context.Context, found *past, now heldRow) erro
 	x.row.Unread = x.hidesAny()
 	var left []undo.Place
 	skipped := map[string]bool{}
-	for _, column := range x.changedSince(found.row, x.After) {
+	for _, column := range x.changedSince(found.Row, x.After) {
 		if skipped[column] = true; !x.hides(column) {
 			left = append(left, x.place(x.field(column), changedSince))
 		}
@@ -307,13 +308,13 @@ func (x *restoration) change(ctx context.Context, found *past, now heldRow) erro
 	if err := x.checkLinks(ctx, found, false); err != nil || len(x.places) > 0 {
 		return err
 	}
-	wanted, changed := slices.Clone(found.row), map[string]held{}
-	for i, column := range x.info.columns {
+	wanted, changed := slices.Clone(found.Row), map[string]account.Held{}
+	for i, column := range x.info.Columns {
 		v, ok := x.Before[column]
 		switch {
 		case x.isVersion(column):
 			wanted[i] = counted(wanted[i])
-		case ok && x.isStamp(column) && !sameHeld(x.After[column], found.row[i]): // of a later update
+		case ok && x.isStamp(column) && !account.SameHeld(x.After[column], found.Row[i]): // of a later update
 		case ok && !skipped[column] && !(x.hides(column) && !x.t.caller.WritesColumn(x.k, column)):
 			wanted[i], changed[column] = v, v
 		}
@@ -326,7 +327,7 @@ func (x *restoration) change(ctx context.Context, found *past, now heldRow) erro
 	if len(changed) == 0 && len(x.links()) == 0 && !x.row.Unread {
 		return nil
 	}
-	if err := x.mayWrite(changed, found.row); err != nil {
+	if err := x.mayWrite(changed, found.Row); err != nil {
 		return err
 	}
 	if !x.row.Restored {
@@ -334,7 +335,7 @@ func (x *restoration) change(ctx context.Context, found *past, now heldRow) erro
 			return err
 		}
 		if x.row.Unread { // whether anything of it changes is not for the caller
-			if _, err := x.t.expect(ctx, x.k, []any{x.id}, store.Update); err != nil {
+			if _, err := x.t.Expect(ctx, x.k, []any{x.id}, store.Update); err != nil {
 				return err
 			}
 		}
@@ -353,7 +354,7 @@ func (x *restoration) change(ctx context.Context, found *past, now heldRow) erro
 }
 
 // counted is the version after one.
-func counted(v held) held {
+func counted(v account.Held) account.Held {
 	if v == nil {
 		return nil
 	}
@@ -368,7 +369,7 @@ func counted(v held) held {
 // settle gives the row what is wanted, to the last bit: what hooks have added, and what the
 // builders cannot write. Then it does the same for rows restored before that hooks of this one
 // have changed again.
-func (x *restoration) settle(ctx context.Context, wanted heldRow) error {
+func (x *restoration) settle(ctx context.Context, wanted account.HeldRow) error {
 	now, err := x.now(ctx)
 	if err != nil {
 		return err
@@ -380,14 +381,14 @@ func (x *restoration) settle(ctx context.Context, wanted heldRow) error {
 	b := x.t.Statement()
 	b.Raw("UPDATE ").Name(x.k.Entity.Table).Raw(" SET ")
 	n := 0
-	for i, column := range x.info.columns {
-		if sameHeld(now[i], wanted[i]) {
+	for i, column := range x.info.Columns {
+		if account.SameHeld(now[i], wanted[i]) {
 			continue
 		}
 		if n++; n > 1 {
 			b.Raw(", ")
 		}
-		v, err := bound(wanted[i])
+		v, err := account.Bound(wanted[i])
 		if err != nil {
 			return err
 		}
@@ -401,8 +402,8 @@ func (x *restoration) settle(ctx context.Context, wanted heldRow) error {
 	if _, err := x.t.SQL.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
 		return x.refused(x.writeFault(ctx, x.t, x.k, x.values(), err))
 	}
-	x.t.touched = true
-	x.t.log.Begin(changes.Write{Kind: x.k, ID: x.id, Action: store.Update})
+	x.t.Touched = true
+	x.t.Log.Begin(changes.Write{Kind: x.k, ID: x.id, Action: store.Update})
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/account"
 	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/store"
@@ -26,9 +27,9 @@ func (x *restoration) isStamp(column string) bool {
 
 // changedSince returns the columns, of some that a run has left with values, that have others
 // in what the undo found.
-func (x *restoration) changedSince(found heldRow, after map[string]held) (columns []string) {
-	for i, column := range x.info.columns {
-		if v, ok := after[column]; ok && !x.isVersion(column) && !x.isStamp(column) && !sameHeld(v, found[i]) {
+func (x *restoration) changedSince(found account.HeldRow, after map[string]account.Held) (columns []string) {
+	for i, column := range x.info.Columns {
+		if v, ok := after[column]; ok && !x.isVersion(column) && !x.isStamp(column) && !account.SameHeld(v, found[i]) {
 			columns = append(columns, column)
 		}
 	}
@@ -99,7 +100,7 @@ func (x *restoration) refused(err error) error {
 
 // mayWrite refuses to restore fields that others may write, and the caller may not. What nobody
 // may write follows from what was written.
-func (x *restoration) mayWrite(values map[string]held, now heldRow) error {
+func (x *restoration) mayWrite(values map[string]account.Held, now account.HeldRow) error {
 	seen := x.t.caller.Of(x.k)
 	if seen == nil {
 		return nil // rules of the app wrote the row
@@ -107,11 +108,11 @@ func (x *restoration) mayWrite(values map[string]held, now heldRow) error {
 	if err := x.mayLink(); err != nil {
 		return err
 	}
-	for i, column := range x.info.columns {
+	for i, column := range x.info.Columns {
 		v, ok := values[column]
 		switch {
 		case x.hides(column) && now == nil: // whatever it had
-		case x.hides(column), !ok, now == nil && v == nil, now != nil && sameHeld(v, now[i]):
+		case x.hides(column), !ok, now == nil && v == nil, now != nil && account.SameHeld(v, now[i]):
 			continue
 		}
 		if !x.t.caller.WritesColumn(x.k, column) {
@@ -123,9 +124,9 @@ func (x *restoration) mayWrite(values map[string]held, now heldRow) error {
 
 // checkParents looks for the rows that the row is going to refer to. A column that can be null
 // stays so until its row is there, which another round may bring.
-func (x *restoration) checkParents(ctx context.Context, wanted heldRow) (waiting []string, err error) {
-	for i, column := range x.info.columns {
-		target := referred(x.Model, x.k, column)
+func (x *restoration) checkParents(ctx context.Context, wanted account.HeldRow) (waiting []string, err error) {
+	for i, column := range x.info.Columns {
+		target := account.Referred(x.Model, x.k, column)
 		if target == nil || wanted[i] == nil {
 			continue
 		}
@@ -143,14 +144,14 @@ func (x *restoration) checkParents(ctx context.Context, wanted heldRow) (waiting
 		if there {
 			continue
 		}
-		if other := x.all.Row(x.row.Set, target.Name(), target.FormatID(id)); other != nil && isNullable(x.k, column) {
+		if other := x.all.Row(x.row.Set, target.Name(), target.FormatID(id)); other != nil && account.IsNullable(x.k, column) {
 			wanted[i] = nil
 			waiting = append(waiting, column)
 			continue
 		}
-		if x.all.Skip && isNullable(x.k, column) && x.row.Action() == string(store.Update) {
-			if found := x.t.past.rows[changes.RowOf(x.k, x.id)]; found != nil {
-				wanted[i] = found.row[i]
+		if x.all.Skip && account.IsNullable(x.k, column) && x.row.Action() == string(store.Update) {
+			if found := x.t.Past.Rows[changes.RowOf(x.k, x.id)]; found != nil {
+				wanted[i] = found.Row[i]
 			}
 			x.row.Left = append(x.row.Left, x.place(x.field(column), "what it referred to is not there any more"))
 			continue

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/koan-go/koan/entities/internal/account"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/follow"
 	"github.com/koan-go/koan/framework/run/undo"
@@ -24,7 +25,7 @@ func (x *restoration) hides(column string) bool { return !x.t.caller.ReadsColumn
 
 // hidesAny reports whether the row has columns that the caller may not read.
 func (x *restoration) hidesAny() bool {
-	for _, column := range x.info.columns {
+	for _, column := range x.info.Columns {
 		if x.hides(column) && !x.isVersion(column) {
 			return true
 		}
@@ -33,26 +34,26 @@ func (x *restoration) hidesAny() bool {
 }
 
 // readsLink reports whether the caller may read a link.
-func (x *restoration) readsLink(ctx context.Context, j *join, other string) (bool, error) {
-	if j.edge == nil || !x.t.caller.ReadsEdge(x.k, j.edge) || !x.t.caller.Shows(j.edge.Target) {
+func (x *restoration) readsLink(ctx context.Context, j *account.Join, other string) (bool, error) {
+	if j.Edge == nil || !x.t.caller.ReadsEdge(x.k, j.Edge) || !x.t.caller.Shows(j.Edge.Target) {
 		return false, nil
 	}
-	if !x.t.caller.Hides(j.edge.Target) {
+	if !x.t.caller.Hides(j.Edge.Target) {
 		return true, nil
 	}
-	id, err := j.edge.Target.ScanID(other)
+	id, err := j.Edge.Target.ScanID(other)
 	if err != nil {
 		return false, nil
 	}
-	seen, err := x.t.caller.Readable(ctx, j.edge.Target, []any{id})
+	seen, err := x.t.caller.Readable(ctx, j.Edge.Target, []any{id})
 	return len(seen) > 0, err
 }
 
 // isGone reports whether there is no such row any more: for the caller, one that is not his to
 // see is no other than one that was deleted.
-func (x *restoration) isGone(ctx context.Context, found *past, now heldRow) (bool, error) {
-	if found.row == nil || now == nil || x.isBlind() {
-		return found.row == nil, nil
+func (x *restoration) isGone(ctx context.Context, found *account.Past, now account.HeldRow) (bool, error) {
+	if found.Row == nil || now == nil || x.isBlind() {
+		return found.Row == nil, nil
 	}
 	there, err := x.t.caller.Visible(ctx, x.k, x.id)
 	return !there, err

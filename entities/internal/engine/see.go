@@ -9,6 +9,7 @@ import (
 
 	"entgo.io/ent/dialect"
 
+	"github.com/koan-go/koan/entities/internal/account"
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
@@ -117,7 +118,7 @@ func (t *tx) checkRowSecurity(ctx context.Context, entry *follow.Entry) error {
 		}
 	}
 	for _, k := range t.Model.ByName {
-		if t.tables[k] == nil || len(entry.Images) > 0 && !kinds[k] || !t.caller.Shows(k) || !model.LivesIn(&k.Entity.Resource, t.Set) {
+		if t.Tables[k] == nil || len(entry.Images) > 0 && !kinds[k] || !t.caller.Shows(k) || !model.LivesIn(&k.Entity.Resource, t.Set) {
 			continue
 		}
 		b := t.Statement()
@@ -146,7 +147,7 @@ func (t *tx) checkRowSecurity(ctx context.Context, entry *follow.Entry) error {
 // see returns a change as the caller may know of it, nil for one that it may not.
 func (t *tx) see(ctx context.Context, entry *follow.Entry, image *journal.Image, condition *filter.Tree) (*store.Change, error) {
 	k := t.Model.ByName[image.Entity]
-	if k == nil || t.tables[k] == nil || !t.caller.Shows(k) || t.caller.Of(k) == nil {
+	if k == nil || t.Tables[k] == nil || !t.caller.Shows(k) || t.caller.Of(k) == nil {
 		return nil, nil
 	}
 	id, err := k.ParseID(image.ID)
@@ -185,9 +186,9 @@ func (t *tx) see(ctx context.Context, entry *follow.Entry, image *journal.Image,
 }
 
 // stateOf returns the whole row before and after a change.
-func stateOf(image *journal.Image) (s rowState, err error) {
+func stateOf(image *journal.Image) (s account.RowState, err error) {
 	for _, part := range []json.RawMessage{image.State, image.Secret} {
-		var one rowState
+		var one account.RowState
 		if part == nil {
 			continue
 		}
@@ -204,10 +205,10 @@ func stateOf(image *journal.Image) (s rowState, err error) {
 }
 
 // seesLinks reports whether the caller may read one of the relationships that have changed.
-func (t *tx) seesLinks(k *model.Kind, links []linkState) bool {
+func (t *tx) seesLinks(k *model.Kind, links []account.LinkState) bool {
 	for _, l := range links {
-		for _, j := range t.tables[k].joins {
-			if j.table == l.Table && j.own == l.Own && j.edge != nil && t.caller.ReadsEdge(k, j.edge) && t.caller.Shows(j.edge.Target) {
+		for _, j := range t.Tables[k].Joins {
+			if j.Table == l.Table && j.Own == l.Own && j.Edge != nil && t.caller.ReadsEdge(k, j.Edge) && t.caller.Shows(j.Edge.Target) {
 				return true
 			}
 		}
@@ -217,7 +218,7 @@ func (t *tx) seesLinks(k *model.Kind, links []linkState) bool {
 
 // seePast returns a row as it was, nil where there was none that the caller may read and that a
 // condition is about.
-func (t *tx) seePast(ctx context.Context, entry *follow.Entry, k *model.Kind, id any, row map[string]held, there bool, condition *filter.Tree) ([]byte, error) {
+func (t *tx) seePast(ctx context.Context, entry *follow.Entry, k *model.Kind, id any, row map[string]account.Held, there bool, condition *filter.Tree) ([]byte, error) {
 	if !there {
 		return nil, nil
 	}
@@ -225,15 +226,15 @@ func (t *tx) seePast(ctx context.Context, entry *follow.Entry, k *model.Kind, id
 	if err != nil {
 		return nil, err
 	}
-	info := t.tables[k]
-	past := read.Past{Columns: info.columns, Values: make([]any, len(info.columns))}
-	for i, column := range info.columns {
+	info := t.Tables[k]
+	past := read.Past{Columns: info.Columns, Values: make([]any, len(info.Columns))}
+	for i, column := range info.Columns {
 		v, known := row[column]
-		if !known && rule != nil && entry.Sealed != "" && info.secret[i] {
+		if !known && rule != nil && entry.Sealed != "" && info.Secret[i] {
 			return nil, fault.Newf(fault.CapabilityUnsupported, "a policy has to decide about a change of %s, and %s", k.Name(), entry.Sealed).
 				WithHint("Servers of one database need the same server.secret.")
 		}
-		if past.Values[i], err = bound(v); err != nil {
+		if past.Values[i], err = account.Bound(v); err != nil {
 			return nil, err
 		}
 	}

@@ -23,15 +23,16 @@ type tx struct {
 }
 
 var (
-	_ store.Tx     = (*tx)(nil)
-	_ store.Imager = (*tx)(nil)
+	_ store.Tx      = (*tx)(nil)
+	_ store.Imager  = (*tx)(nil)
+	_ store.Checker = (*tx)(nil)
 )
 
 // mutate makes a mutation as a part of the run.
 func (t *tx) mutate(ctx context.Context, k *model.Kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
 	defer func() {
 		t.caller.Forget()
-		t.reader.Forget()
+		t.ReportedTo.Forget()
 	}()
 	v, err := t.mutations.mutate(ctx, k, m, next)
 	if k.Entity != nil && m.Op().Is(ent.OpUpdate|ent.OpUpdateOne) {
@@ -82,14 +83,14 @@ func (t *tx) Write(ctx context.Context) error {
 }
 
 // State implements store.Tx.
-func (t *tx) State() (locked, wrote bool) { return t.SQL.Writing(), t.touched }
+func (t *tx) State() (locked, wrote bool) { return t.SQL.Writing(), t.Touched }
 
 // Commit implements store.Tx.
 func (t *tx) Commit(ctx context.Context, r store.Receipt) error {
 	if !t.SQL.Writing() || t.Ent == nil {
 		return t.Finish(t.Verdict(t.SQL.Commit(ctx)))
 	}
-	if t.touched {
+	if t.Touched {
 		if err := t.writeReceipt(ctx, r); err != nil {
 			return t.ReceiptFault(err)
 		}
@@ -100,13 +101,13 @@ func (t *tx) Commit(ctx context.Context, r store.Receipt) error {
 		}
 	}
 	err := t.commitByEnt(ctx)
-	if err == nil && t.Draft != nil && t.touched {
+	if err == nil && t.Draft != nil && t.Touched {
 		t.noteMade(ctx)
 	}
-	if fault.CodeOf(err) == fault.OutcomeUnknown && t.touched && t.engine.committed(ctx, t.Set, r) {
+	if fault.CodeOf(err) == fault.OutcomeUnknown && t.Touched && t.engine.committed(ctx, t.Set, r) {
 		err = t.SQL.Rollback(ctx) // of what is over: it gives back what is left of it
 	}
-	if err == nil && t.touched {
+	if err == nil && t.Touched {
 		t.engine.announce(t.Set)
 	}
 	return t.Finish(t.CommitFault(err))

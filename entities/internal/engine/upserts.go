@@ -10,6 +10,7 @@ import (
 	"entgo.io/ent"
 
 	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/account"
 	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/framework/database/sqltext"
@@ -82,7 +83,7 @@ func (t *mutations) conflicting(ctx context.Context, k *model.Kind, made []*chan
 	b.Raw("SELECT ").Name(k.Entity.Key.Name).Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ")
 	or := ""
 	for _, c := range made {
-		for _, key := range t.tables[k].keys {
+		for _, key := range t.Tables[k].Keys {
 			var values []any
 			for _, column := range key {
 				v, ok, err := boundColumn(k, c.Made, column)
@@ -146,16 +147,16 @@ func boundColumn(k *model.Kind, m ent.Mutation, column string) (v any, ok bool, 
 
 // keepFound keeps what the rows are that an upsert may update.
 func (t *mutations) keepFound(ctx context.Context, k *model.Kind, ids []any, u *changes.Upsert) error {
-	if err := t.recordRows(ctx, k, ids); err != nil {
+	if err := t.RecordRows(ctx, k, ids); err != nil {
 		return err
 	}
-	if err := t.weighing.noteBurdens(ctx, k, ids); err != nil {
+	if err := t.Weighing.NoteBurdens(ctx, k, ids); err != nil {
 		return err
 	}
-	if err := t.past.keepPast(ctx, k, ids, true); err != nil {
+	if err := t.Past.Keep(ctx, k, ids, true); err != nil {
 		return err
 	}
-	if err := t.recordLinks(ctx, k, ids, t.manyToMany(k, everyName), true); err != nil {
+	if err := t.RecordLinks(ctx, k, ids, t.ManyToMany(k, account.EveryName), true); err != nil {
 		return err
 	}
 	for _, found := range u.Found {
@@ -180,10 +181,10 @@ func (t *mutations) recordUpserted(ctx context.Context, k *model.Kind, u *change
 		return nil
 	}
 	u.Recorded = true
-	links := t.manyToMany(k, everyName)
+	links := t.ManyToMany(k, account.EveryName)
 	linked := false
 	for c := range u.Made {
-		linked = linked || writesLinks(k, c.Made)
+		linked = linked || account.WritesLinks(k, c.Made)
 	}
 	for _, name := range slices.Sorted(maps.Keys(u.Found)) {
 		found := u.Found[name]
@@ -195,15 +196,15 @@ func (t *mutations) recordUpserted(ctx context.Context, k *model.Kind, u *change
 		switch {
 		case now == nil:
 			action = store.Delete // its id was updated
-		case !linked && bytes.Equal(now, found.Image) && !t.tables[k].guarded:
+		case !linked && bytes.Equal(now, found.Image) && !t.Tables[k].Guarded:
 			continue
 		}
-		if err := t.holdWrites(1); err != nil {
+		if err := t.HoldWrites(1); err != nil {
 			return err
 		}
-		t.log.Begin(changes.Write{Kind: k, ID: found.ID, Action: action, Links: links})
-		t.weighing.weighLater(k, nil, found.ID)
-		if err := t.recordLinks(ctx, k, []any{found.ID}, links, false); err != nil {
+		t.Log.Begin(changes.Write{Kind: k, ID: found.ID, Action: action, Links: links})
+		t.Weighing.WeighLater(k, nil, found.ID)
+		if err := t.RecordLinks(ctx, k, []any{found.ID}, links, false); err != nil {
 			return err
 		}
 		if err := t.raiseVersion(ctx, k, found); err != nil {
@@ -257,17 +258,17 @@ func (t *mutations) upserted(c *changes.Creation, id any) upserted {
 
 // keepUpdated records a row that an upsert updated. One that was found is recorded already; another one
 // stays as it is when the run is undone, and the undo says so.
-func (t *mutations) keepUpdated(ctx context.Context, own pending, made *changes.Creation, id any, became upserted) error {
+func (t *mutations) keepUpdated(ctx context.Context, own account.Pending, made *changes.Creation, id any, became upserted) error {
 	made.Forget()
 	if became == updated {
-		t.voidWrites(own)
+		t.Void(own)
 		return nil
 	}
-	w := t.log.Write(own.at)
+	w := t.Log.Write(own.At)
 	w.ID, w.Action = id, store.Update
-	t.past.unnamed++
+	t.Past.Unnamed++
 	if !t.Attempt.Records() {
 		return nil
 	}
-	return t.recordBefore(ctx, made.Kind, id, true, nil)
+	return t.RecordBefore(ctx, made.Kind, id, true, nil)
 }

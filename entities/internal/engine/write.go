@@ -10,6 +10,7 @@ import (
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
 
+	"github.com/koan-go/koan/entities/internal/account"
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
@@ -230,14 +231,14 @@ func (e *Engine) answer(ctx context.Context, t *tx, k *model.Kind, id any, m *mo
 	if err != nil {
 		return nil, err
 	}
-	return t.weighing.checkReturned(t.caller, k, m, id, out)
+	return t.Weighing.CheckReturned(t.caller, k, m, id, out)
 }
 
 // stored reads a row that was written: only the id, if the caller may not read it.
 func (e *Engine) stored(ctx context.Context, t *tx, k *model.Kind, id any) (json.RawMessage, error) {
 	out, err := t.caller.Image(ctx, k, id)
 	if err == nil && out != nil {
-		err = t.holdImage(k, id, len(out))
+		err = t.HoldImage(k, id, len(out))
 	}
 	if err != nil || out != nil {
 		return out, err
@@ -249,7 +250,7 @@ func (e *Engine) stored(ctx context.Context, t *tx, k *model.Kind, id any) (json
 	if err != nil {
 		return nil, err
 	}
-	return onlyID(k, id), nil
+	return account.OnlyID(k, id), nil
 }
 
 // change writes to an entity that exists, and returns what it became.

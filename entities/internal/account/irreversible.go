@@ -1,4 +1,4 @@
-package engine
+package account
 
 import (
 	"github.com/koan-go/koan/entities/internal/changes"
@@ -6,14 +6,14 @@ import (
 )
 
 // Irreversible implements store.Imager.
-func (t *account) Irreversible() string { return t.irreversible }
+func (t *Account) Irreversible() string { return t.irreversible }
 
 // whyIrreversible says why an undo could not restore the rows that are gone: none of those that require
 // each other can be created first. A row that requires itself can be where its id is known before.
-func (t *history) whyIrreversible(now map[*model.Kind]map[string]heldRow) string {
-	gone := map[changes.Row]*past{}
+func (t *History) whyIrreversible(now map[*model.Kind]map[string]HeldRow) string {
+	gone := map[changes.Row]*Past{}
 	for _, p := range t.order {
-		if p.row != nil && now[p.kind][p.kind.FormatID(p.id)] == nil {
+		if p.Row != nil && now[p.kind][p.kind.FormatID(p.id)] == nil {
 			gone[changes.RowOf(p.kind, p.id)] = p
 		}
 	}
@@ -44,16 +44,16 @@ func (t *history) whyIrreversible(now map[*model.Kind]map[string]heldRow) string
 }
 
 // required returns the rows that a row referred to and could not do without.
-func (t *history) required(p *past) (out []changes.Row) {
-	for i, column := range t.tables[p.kind].columns {
-		if p.row[i] == nil || isNullable(p.kind, column) {
+func (t *History) required(p *Past) (out []changes.Row) {
+	for i, column := range t.tables[p.kind].Columns {
+		if p.Row[i] == nil || IsNullable(p.kind, column) {
 			continue
 		}
-		target := referred(t.Model, p.kind, column)
+		target := Referred(t.Model, p.kind, column)
 		if target == nil {
 			continue
 		}
-		if id, err := target.ParseID((*p.row[i])[1:]); err == nil {
+		if id, err := target.ParseID((*p.Row[i])[1:]); err == nil {
 			out = append(out, changes.RowOf(target, id))
 		}
 	}

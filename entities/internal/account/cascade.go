@@ -1,4 +1,4 @@
-package engine
+package account
 
 import (
 	"cmp"
@@ -11,20 +11,20 @@ import (
 	"github.com/koan-go/koan/framework/run/store"
 )
 
-// expectCascade records what foreign keys are about to do, as expect does.
-func (t *account) expectCascade(ctx context.Context, c *transaction.Cascade) (gone, moved []pending, err error) {
+// ExpectCascade records what foreign keys are about to do, as expect does.
+func (t *Account) ExpectCascade(ctx context.Context, c *transaction.Cascade) (gone, moved []Pending, err error) {
 	if err := t.keepCascade(ctx, c); err != nil {
 		return nil, nil, err
 	}
 	for _, l := range transaction.MergeLayers(c.Gone) {
-		rows, err := t.expect(ctx, l.Kind, l.IDs, store.Delete, t.manyToMany(l.Kind, everyName)...)
+		rows, err := t.Expect(ctx, l.Kind, l.IDs, store.Delete, t.ManyToMany(l.Kind, EveryName)...)
 		if err != nil {
 			return nil, nil, err
 		}
 		gone = append(gone, rows...)
 	}
 	for _, l := range transaction.MergeLayers(c.Moved) {
-		rows, err := t.expect(ctx, l.Kind, l.IDs, store.Update)
+		rows, err := t.Expect(ctx, l.Kind, l.IDs, store.Update)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -35,14 +35,14 @@ func (t *account) expectCascade(ctx context.Context, c *transaction.Cascade) (go
 
 // keepCascade keeps the rows for an undo, which restores first what was kept last: rows before
 // those that refer to them.
-func (t *account) keepCascade(ctx context.Context, c *transaction.Cascade) error {
-	mark := len(t.past.order)
+func (t *Account) keepCascade(ctx context.Context, c *transaction.Cascade) error {
+	mark := len(t.Past.order)
 	for _, l := range transaction.MergeLayers(slices.Concat(c.Moved, c.Gone)) {
-		if err := t.past.keepPast(ctx, l.Kind, l.IDs, false); err != nil {
+		if err := t.Past.Keep(ctx, l.Kind, l.IDs, false); err != nil {
 			return err
 		}
 	}
-	if mark >= len(t.past.order) { // nothing is kept any more, or all of it was before
+	if mark >= len(t.Past.order) { // nothing is kept any more, or all of it was before
 		return nil
 	}
 	depth := map[changes.Row]int{}
@@ -51,12 +51,12 @@ func (t *account) keepCascade(ctx context.Context, c *transaction.Cascade) error
 			depth[changes.RowOf(l.Kind, id)] = l.Depth
 		}
 	}
-	place := func(p *past) int {
+	place := func(p *Past) int {
 		if d, goes := depth[changes.RowOf(p.kind, p.id)]; goes {
 			return -d
 		}
 		return math.MinInt
 	}
-	slices.SortStableFunc(t.past.order[mark:], func(a, b *past) int { return cmp.Compare(place(a), place(b)) })
+	slices.SortStableFunc(t.Past.order[mark:], func(a, b *Past) int { return cmp.Compare(place(a), place(b)) })
 	return nil
 }

@@ -1,4 +1,4 @@
-package engine
+package account
 
 import (
 	"github.com/koan-go/koan/entities/internal/changes"
@@ -16,8 +16,8 @@ const (
 	linkBytes = 640
 )
 
-// holdWrites counts writes to so many rows before they are recorded.
-func (t *account) holdWrites(n int) error {
+// HoldWrites counts writes to so many rows before they are recorded.
+func (t *Account) HoldWrites(n int) error {
 	each := writeBytes
 	if t.Attempt.Records() {
 		each += beforeBytes
@@ -25,17 +25,17 @@ func (t *account) holdWrites(n int) error {
 	return t.Attempt.Hold(n * each)
 }
 
-// releaseWrites releases the memory counted for writes that a savepoint has undone.
-func (t *account) releaseWrites(n int) { t.Attempt.Release(n * writeBytes) }
+// ReleaseWrites releases the memory counted for writes that a savepoint has undone.
+func (t *Account) ReleaseWrites(n int) { t.Attempt.Release(n * writeBytes) }
 
-// holdImage counts, if the run records, that a written row takes n bytes now, so that a
+// HoldImage counts, if the run records, that a written row takes n bytes now, so that a
 // run which cannot keep its changes ends before it has made all of them.
-func (t *account) holdImage(k *model.Kind, id any, n int) error {
+func (t *Account) HoldImage(k *model.Kind, id any, n int) error {
 	if !t.Attempt.Records() {
 		return nil
 	}
 	at := changes.RowOf(k, id)
-	b, known := t.log.Before(at)
+	b, known := t.Log.Before(at)
 	if !known {
 		return nil
 	}
@@ -47,6 +47,6 @@ func (t *account) holdImage(k *model.Kind, id any, n int) error {
 	}
 	t.ahead += n - b.Ahead
 	b.Ahead = n
-	t.log.SetBefore(at, b)
+	t.Log.SetBefore(at, b)
 	return nil
 }

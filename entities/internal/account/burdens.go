@@ -1,4 +1,4 @@
-package engine
+package account
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/entities/internal/rules"
 	"github.com/koan-go/koan/entities/internal/transaction"
-	"github.com/koan-go/koan/entities/internal/write"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/store"
 )
@@ -23,12 +22,12 @@ import (
 // weighed at once. Rows that ent has written wait, to be looked at together: at the end of the call, of the
 // action, or after many or large ones.
 
-// weighing is which rows of a transaction are to be weighed, and what they were.
-type weighing struct {
+// Weighing is which rows of a transaction are to be weighed, and what they were.
+type Weighing struct {
 	*transaction.Tx
-	tables   tables
+	tables   Tables
 	log      *changes.Log
-	past     *history
+	past     *History
 	found    map[changes.Row]*read.Burden // before their first write, nil for rows that were readable, unasked
 	due      []writtenRow
 	size     int                  // bytes that were written to those that are due
@@ -51,10 +50,10 @@ const (
 // unasked stands for the burden of a row whose size nobody asked for before its first write.
 var unasked = &read.Burden{}
 
-// noteBurdens notes which rows nobody could read before they are written for the first time. Such rows
+// NoteBurdens notes which rows nobody could read before they are written for the first time. Such rows
 // are rare, and asking is a statement before nearly every update. So an attempt that can be made again
 // asks only in tables where a row was too large once, and is made again at the first one.
-func (t *weighing) noteBurdens(ctx context.Context, k *model.Kind, ids []any) error {
+func (t *Weighing) NoteBurdens(ctx context.Context, k *model.Kind, ids []any) error {
 	if info := t.tables[k]; info == nil || !info.sizeable {
 		return nil
 	}
@@ -68,10 +67,10 @@ func (t *weighing) noteBurdens(ctx context.Context, k *model.Kind, ids []any) er
 			continue
 		}
 		t.found[at] = nil
-		switch p := t.past.rows[at]; {
+		switch p := t.past.Rows[at]; {
 		case p == nil && t.Attempt.Atomic() && !t.tables[k].burdened.Load():
 			t.found[at] = unasked
-		case p == nil || t.tables[k].mayBurden(p.row):
+		case p == nil || t.tables[k].mayBurden(p.Row):
 			unknown = append(unknown, id)
 		}
 	}
@@ -82,7 +81,7 @@ func (t *weighing) noteBurdens(ctx context.Context, k *model.Kind, ids []any) er
 }
 
 // burdens calls found for each of some rows that nobody could read.
-func (t *weighing) burdens(ctx context.Context, k *model.Kind, ids []any, found func(id any, b *read.Burden) error) error {
+func (t *Weighing) burdens(ctx context.Context, k *model.Kind, ids []any, found func(id any, b *read.Burden) error) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -109,8 +108,8 @@ func (t *weighing) burdens(ctx context.Context, k *model.Kind, ids []any, found 
 	})
 }
 
-// weighLater has rows that a mutation wrote be weighed with others; m is nil for what inputs write.
-func (t *weighing) weighLater(k *model.Kind, m ent.Mutation, ids ...any) {
+// WeighLater has rows that a mutation wrote be weighed with others; m is nil for what inputs write.
+func (t *Weighing) WeighLater(k *model.Kind, m ent.Mutation, ids ...any) {
 	if info := t.tables[k]; info == nil || !info.sizeable {
 		return
 	}
@@ -122,8 +121,8 @@ func (t *weighing) weighLater(k *model.Kind, m ent.Mutation, ids ...any) {
 	}
 }
 
-// weigh refuses rows that wait and that nobody could read, unless they were no better before.
-func (t *weighing) weigh(ctx context.Context, by *rules.View) error {
+// Weigh refuses rows that wait and that nobody could read, unless they were no better before.
+func (t *Weighing) Weigh(ctx context.Context, by *rules.View) error {
 	if len(t.due) == 0 { // as after nearly all writes, whose rows came back with them
 		t.size = 0
 		return nil
@@ -157,7 +156,7 @@ func (t *weighing) weigh(ctx context.Context, by *rules.View) error {
 
 // excuses reports whether a row may be left with a burden because of what it was before. Where nobody
 // asked what it was, the attempt is made again, and asks.
-func (t *weighing) excuses(k *model.Kind, id any, is *read.Burden) (bool, error) {
+func (t *Weighing) excuses(k *model.Kind, id any, is *read.Burden) (bool, error) {
 	was := t.found[changes.RowOf(k, id)]
 	if was == unasked {
 		t.tables[k].burdened.Store(true)
@@ -167,12 +166,12 @@ func (t *weighing) excuses(k *model.Kind, id any, is *read.Burden) (bool, error)
 }
 
 // Check implements store.Checker.
-func (t *tx) Check(ctx context.Context) error {
-	return t.weighing.weigh(ctx, t.reader)
+func (t *Account) Check(ctx context.Context) error {
+	return t.Weighing.Weigh(ctx, t.ReportedTo)
 }
 
 // unreadableFault is the fault of a row that nobody could read, with what the caller may know of it.
-func (t *weighing) unreadableFault(by *rules.View, k *model.Kind, id any, b *read.Burden) *fault.Fault {
+func (t *Weighing) unreadableFault(by *rules.View, k *model.Kind, id any, b *read.Burden) *fault.Fault {
 	f := t.Reader.Unreadable(k.Entity, b, by.FieldName(k, b.Field()))
 	if by != nil && by.Shows(k) && !by.MayHide(k) {
 		f.Message += " (id " + filter.Quote(k.FormatID(id)) + ")"
@@ -180,29 +179,29 @@ func (t *weighing) unreadableFault(by *rules.View, k *model.Kind, id any, b *rea
 	return f
 }
 
-// checkReturned weighs what a statement of the engine's own has returned of a row, and returns what its
+// CheckReturned weighs what a statement of the engine's own has returned of a row, and returns what its
 // caller gets: of a row that has a burden and may keep it, only the id.
-func (t *weighing) checkReturned(by *rules.View, k *model.Kind, m *model.Values, id any, row json.RawMessage) (json.RawMessage, error) {
+func (t *Weighing) CheckReturned(by *rules.View, k *model.Kind, m *model.Values, id any, row json.RawMessage) (json.RawMessage, error) {
 	b := t.Reader.Burden(row)
 	if b == nil {
 		t.weighed(by, k, id)
 		return row, nil
 	}
 	if t.restored[changes.RowOf(k, id)] {
-		return onlyID(k, id), nil
+		return OnlyID(k, id), nil
 	}
 	switch excused, err := t.excuses(k, id, b); {
 	case err != nil:
 		return nil, err
 	case excused:
-		return onlyID(k, id), nil
+		return OnlyID(k, id), nil
 	}
 	field := by.FieldName(k, b.Field())
-	return nil, t.Reader.Unreadable(k.Entity, b, field).WithPath(pathOf(m, field))
+	return nil, t.Reader.Unreadable(k.Entity, b, field).WithPath(PathOf(m, field))
 }
 
 // weighed takes a row whose answer has just been weighed from those that wait, where it is the last one.
-func (t *weighing) weighed(by *rules.View, k *model.Kind, id any) {
+func (t *Weighing) weighed(by *rules.View, k *model.Kind, id any) {
 	last := len(t.due) - 1
 	if last < 0 || by.Of(k) == nil || by.Of(k).Partial { // it was not the whole row
 		return
@@ -212,28 +211,8 @@ func (t *weighing) weighed(by *rules.View, k *model.Kind, id any) {
 	}
 }
 
-// checkWidth refuses what a model writes to a row where that alone is more than anybody could read.
-func (t *tx) checkWidth(k *model.Kind, m *model.Values, row write.Row) error {
-	widest, most := "", 0
-	for i := range row {
-		if n := row[i : i+1].Size(); n > most {
-			widest, most = row[i].Column, n
-		}
-	}
-	field := ""
-	for i := range k.Entity.Columns {
-		if c := &k.Entity.Columns[i]; c.Name == widest {
-			field = t.caller.FieldName(k, c.Field)
-		}
-	}
-	if f := t.Reader.TooWide(k.Entity, row.Size(), field); f != nil {
-		return f.WithPath(pathOf(m, field))
-	}
-	return nil
-}
-
-// pathOf returns where an input has a field, or the model where it has it not.
-func pathOf(m *model.Values, field string) string {
+// PathOf returns where an input has a field, or the model where it has it not.
+func PathOf(m *model.Values, field string) string {
 	if m == nil || field == "" || !m.Has(field) {
 		return atOf(m)
 	}
@@ -247,18 +226,18 @@ func atOf(m *model.Values) string {
 	return m.At
 }
 
-// onlyID is the answer for a row that the caller may not or cannot read.
-func onlyID(k *model.Kind, id any) json.RawMessage {
+// OnlyID is the answer for a row that the caller may not or cannot read.
+func OnlyID(k *model.Kind, id any) json.RawMessage {
 	return model.Encode(model.Object{k.KeyField().Name: k.FormatID(id)})
 }
 
-// weighMany weighs the rows that wait, if they are many or what was written to them is large: so the app's
+// WeighMany weighs the rows that wait, if they are many or what was written to them is large: so the app's
 // own code mostly learns where it is that it goes too far.
-func (t *weighing) weighMany(ctx context.Context, by *rules.View) error {
+func (t *Weighing) WeighMany(ctx context.Context, by *rules.View) error {
 	if t.size < largeWrite && len(t.due) < maxDue {
 		return nil
 	}
-	return t.weigh(ctx, by)
+	return t.Weigh(ctx, by)
 }
 
 // sizeOf is about how many bytes the values of a write take.
@@ -278,5 +257,3 @@ func sizeOf(m ent.Mutation) (n int) {
 	}
 	return n
 }
-
-var _ store.Checker = (*tx)(nil)

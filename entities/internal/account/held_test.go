@@ -1,4 +1,4 @@
-package engine
+package account
 
 import (
 	"math"
@@ -14,11 +14,11 @@ func FuzzHeld(f *testing.F) {
 	f.Add("x//8=", int64(math.MinInt64), math.Inf(-1), []byte("text"))
 	f.Add("", int64(0), math.Copysign(0, -1), []byte{})
 	f.Fuzz(func(t *testing.T, text string, n int64, x float64, b []byte) {
-		_, _ = bound(&text)
+		_, _ = Bound(&text)
 		for _, v := range []any{nil, text, string(b), n, x, b} {
-			h, err := hold(v)
+			h, err := Hold(v)
 			require.NoError(t, err)
-			back, err := bound(h)
+			back, err := Bound(h)
 			require.NoError(t, err)
 			if f, ok := v.(float64); ok && math.IsNaN(f) {
 				require.True(t, math.IsNaN(back.(float64)))

@@ -1,4 +1,4 @@
-package engine
+package account
 
 import (
 	"slices"
@@ -13,35 +13,35 @@ import (
 	"github.com/koan-go/koan/framework/exact"
 )
 
-// tables are those of an app's entities.
-type tables map[*model.Kind]*table
+// Tables are those of an app's entities.
+type Tables map[*model.Kind]*Table
 
-// table is an entity's table with all columns that ent knows, those of edges and of fields
+// Table is an entity's table with all columns that ent knows, those of edges and of fields
 // that are not exposed included.
-type table struct {
-	columns  []string
-	secret   []bool      // by column: nobody may read it
+type Table struct {
+	Columns  []string
+	Secret   []bool      // by column: nobody may read it
 	json     []bool      // by column: it holds JSON
 	sizeable bool        // rows may be too large to be read
 	burdened atomic.Bool // one was written that was too large, so that another one may be
-	guarded  bool        // it has columns that somebody who may write it may not read
-	joins    []join
-	unique   [][]*schema.Column
-	keys     [][]string // by which a new row may conflict with another one
+	Guarded  bool        // it has columns that somebody who may write it may not read
+	Joins    []Join
+	Unique   [][]*schema.Column
+	Keys     [][]string // by which a new row may conflict with another one
 }
 
-// join is a table of links between rows of two kinds, seen from one of its columns. ent makes
+// Join is a table of links between rows of two kinds, seen from one of its columns. ent makes
 // one for each many-to-many edge without a schema of its own.
-type join struct {
-	table      string
-	own, other string // columns
-	edge       *model.Edge
-	target     string // table
+type Join struct {
+	Table      string
+	Own, Other string // columns
+	Edge       *model.Edge
+	Target     string // table
 }
 
-// tablesOf returns the tables of an app's entities.
-func tablesOf(m *model.Model) tables {
-	out := make(map[*model.Kind]*table, len(m.ByName))
+// TablesOf returns the tables of an app's entities.
+func TablesOf(m *model.Model) Tables {
+	out := make(map[*model.Kind]*Table, len(m.ByName))
 	byName := make(map[string]*schema.Table, len(m.App.Tables))
 	for _, t := range m.App.Tables {
 		byName[t.Name] = t
@@ -51,15 +51,15 @@ func tablesOf(m *model.Model) tables {
 		if t == nil { // a view
 			continue
 		}
-		own := &table{unique: model.UniqueKeys(t), keys: conflictKeys(t)}
+		own := &Table{Unique: model.UniqueKeys(t), Keys: conflictKeys(t)}
 		for _, c := range t.Columns {
-			own.columns, own.secret = append(own.columns, c.Name), append(own.secret, isSecret(k, c.Name))
+			own.Columns, own.Secret = append(own.Columns, c.Name), append(own.Secret, isSecret(k, c.Name))
 			own.json = append(own.json, slices.ContainsFunc(k.Entity.Columns, func(d descriptor.Column) bool { return d.Name == c.Name && d.Storage == descriptor.JSON }))
 		}
 		own.sizeable = slices.ContainsFunc(k.Entity.Columns, func(c descriptor.Column) bool { return read.IsSizeable(&c) })
-		own.guarded = slices.Contains(own.secret, true) || slices.ContainsFunc(k.Entity.Resource.Fields, func(f catalog.Field) bool { return isGuarded(&f) })
+		own.Guarded = slices.Contains(own.Secret, true) || slices.ContainsFunc(k.Entity.Resource.Fields, func(f catalog.Field) bool { return IsGuarded(&f) })
 		for _, j := range m.App.Tables {
-			own.joins = append(own.joins, joinsOf(k, j)...)
+			own.Joins = append(own.Joins, joinsOf(k, j)...)
 		}
 		out[k] = own
 	}
@@ -67,7 +67,7 @@ func tablesOf(m *model.Model) tables {
 }
 
 // mayBurden reports whether a row of the table may be one that not everybody can read.
-func (t *table) mayBurden(row heldRow) bool {
+func (t *Table) mayBurden(row HeldRow) bool {
 	all := 0
 	for i, v := range row {
 		if v == nil {
@@ -100,12 +100,12 @@ func isSecret(k *model.Kind, column string) bool {
 	return true
 }
 
-// isGuarded reports whether some of those who may write a field may not read it; nil is one that
+// IsGuarded reports whether some of those who may write a field may not read it; nil is one that
 // is not exposed.
-func isGuarded(f *catalog.Field) bool { return f == nil || !f.Readable() || len(f.ReadScopes) > 0 }
+func IsGuarded(f *catalog.Field) bool { return f == nil || !f.Readable() || len(f.ReadScopes) > 0 }
 
 // joinsOf returns what a table links rows of a kind with, nothing where it is no such table.
-func joinsOf(k *model.Kind, t *schema.Table) (out []join) {
+func joinsOf(k *model.Kind, t *schema.Table) (out []Join) {
 	if len(t.Columns) != 2 || len(t.PrimaryKey) != 2 || len(t.ForeignKeys) != 2 {
 		return nil
 	}
@@ -114,10 +114,10 @@ func joinsOf(k *model.Kind, t *schema.Table) (out []join) {
 		if fk.RefTable == nil || other.RefTable == nil || fk.RefTable.Name != k.Entity.Table || len(fk.Columns) != 1 || len(other.Columns) != 1 {
 			continue
 		}
-		j := join{table: t.Name, own: fk.Columns[0].Name, other: other.Columns[0].Name, target: other.RefTable.Name}
+		j := Join{Table: t.Name, Own: fk.Columns[0].Name, Other: other.Columns[0].Name, Target: other.RefTable.Name}
 		for n := range k.Edges {
-			if c := k.Edges[n].Column; c.JoinTable == j.table && c.JoinOwn == j.own && c.JoinTarget == j.other {
-				j.edge = &k.Edges[n]
+			if c := k.Edges[n].Column; c.JoinTable == j.Table && c.JoinOwn == j.Own && c.JoinTarget == j.Other {
+				j.Edge = &k.Edges[n]
 			}
 		}
 		out = append(out, j)
@@ -125,8 +125,8 @@ func joinsOf(k *model.Kind, t *schema.Table) (out []join) {
 	return out
 }
 
-// referred returns what a column of a kind refers to, nil for nothing that is exposed.
-func referred(m *model.Model, k *model.Kind, column string) *model.Kind {
+// Referred returns what a column of a kind refers to, nil for nothing that is exposed.
+func Referred(m *model.Model, k *model.Kind, column string) *model.Kind {
 	for i := range k.Entity.Columns {
 		if c := &k.Entity.Columns[i]; c.Name == column && c.Refers != "" {
 			return m.ByName[c.Refers]
@@ -140,8 +140,8 @@ func referred(m *model.Model, k *model.Kind, column string) *model.Kind {
 	return nil
 }
 
-// isNullable reports whether a column of a kind may be null.
-func isNullable(k *model.Kind, column string) bool {
+// IsNullable reports whether a column of a kind may be null.
+func IsNullable(k *model.Kind, column string) bool {
 	for i := range k.Entity.Columns {
 		if c := &k.Entity.Columns[i]; c.Name == column {
 			return c.Nullable
@@ -153,4 +153,29 @@ func isNullable(k *model.Kind, column string) bool {
 		}
 	}
 	return true
+}
+
+// isPartial reports whether an index is of some rows only.
+func isPartial(x *schema.Index) bool { return x.Annotation != nil && x.Annotation.Where != "" }
+
+// conflictKeys returns the sets of columns by which a new row may conflict with another one: the key,
+// and those that are unique in all rows or in some.
+func conflictKeys(t *schema.Table) (out [][]string) {
+	add := func(columns []*schema.Column) {
+		names := make([]string, len(columns))
+		for i, c := range columns {
+			names[i] = c.Name
+		}
+		out = append(out, names)
+	}
+	add(t.PrimaryKey)
+	for _, key := range model.UniqueKeys(t) {
+		add(key)
+	}
+	for _, x := range t.Indexes {
+		if x.Unique && isPartial(x) {
+			add(x.Columns)
+		}
+	}
+	return out
 }

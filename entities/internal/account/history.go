@@ -1,4 +1,4 @@
-package engine
+package account
 
 import (
 	"context"
@@ -9,11 +9,11 @@ import (
 	"github.com/koan-go/koan/entities/internal/transaction"
 )
 
-// past is what a transaction found of a row before its first write to it.
-type past struct {
+// Past is what a transaction found of a row before its first write to it.
+type Past struct {
 	kind *model.Kind
 	id   any
-	row  heldRow
+	Row  HeldRow
 }
 
 // pair is a link: a row of a join table.
@@ -24,25 +24,25 @@ func (p pair) reversed() pair { return pair{p.table, p.other, p.own, p.otherID, 
 
 // pastLinks are the links of a row that are known from before the first write to them.
 type pastLinks struct {
-	of    *past
-	join  *join
+	of    *Past
+	join  *Join
 	id    string   // of the row, as the column holds it
 	found []string // at the other side
 }
 
-// history is what a transaction found of what it has written, for an undo.
-type history struct {
+// History is what a transaction found of what it has written, for an undo.
+type History struct {
 	*transaction.Tx
-	tables tables
+	tables Tables
 	log    *changes.Log
 	found
-	unnamed int // writes to rows of no entity
+	Unnamed int // writes to rows of no entity
 }
 
 // found is what is kept of rows and links.
 type found struct {
-	rows   map[changes.Row]*past
-	order  []*past
+	Rows   map[changes.Row]*Past
+	order  []*Past
 	listed map[pair]*pastLinks // by a pair without otherID
 	links  []*pastLinks
 	known  map[pair]bool // whether the transaction found it
@@ -52,17 +52,17 @@ type found struct {
 var errNoImages = errors.New("entities: no images are kept")
 
 // keepsPast reports whether what is written is to be kept as it was.
-func (t *history) keepsPast() bool {
+func (t *History) keepsPast() bool {
 	if t.Attempt.KeepsImages() {
 		return true
 	}
-	t.found, t.unnamed = found{}, 0
+	t.found, t.Unnamed = found{}, 0
 	return false
 }
 
-// keepPast keeps rows as they are, before they are written for the first time; linked also
+// Keep keeps rows as they are, before they are written for the first time; linked also
 // with what they are linked with.
-func (t *history) keepPast(ctx context.Context, k *model.Kind, ids []any, linked bool) error {
+func (t *History) Keep(ctx context.Context, k *model.Kind, ids []any, linked bool) error {
 	info := t.tables[k]
 	if info == nil || !t.keepsPast() {
 		return nil
@@ -70,9 +70,9 @@ func (t *history) keepPast(ctx context.Context, k *model.Kind, ids []any, linked
 	var unknown []any
 	for _, id := range ids {
 		switch {
-		case t.rows[changes.RowOf(k, id)] != nil:
+		case t.Rows[changes.RowOf(k, id)] != nil:
 		case t.log.CreatedHere(k, id): // by a mutation whose hooks still run
-			t.keepCreated(k, id)
+			t.KeepCreated(k, id)
 		default:
 			unknown = append(unknown, id)
 		}
@@ -93,65 +93,65 @@ func (t *history) keepPast(ctx context.Context, k *model.Kind, ids []any, linked
 		return nil
 	}
 	for _, id := range ids {
-		if err := t.keepLinks(ctx, t.rows[changes.RowOf(k, id)]); err != nil {
+		if err := t.keepLinks(ctx, t.Rows[changes.RowOf(k, id)]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// keepCreated keeps that a row which was just created was not there, nor anything that it is
+// KeepCreated keeps that a row which was just created was not there, nor anything that it is
 // linked with.
-func (t *history) keepCreated(k *model.Kind, id any) {
+func (t *History) KeepCreated(k *model.Kind, id any) {
 	info := t.tables[k]
 	if info == nil || !t.keepsPast() {
 		return
 	}
-	of := t.rows[changes.RowOf(k, id)]
+	of := t.Rows[changes.RowOf(k, id)]
 	switch {
 	case of == nil:
 		of = t.add(k, id, nil)
-	case of.row != nil: // it was deleted before
+	case of.Row != nil: // it was deleted before
 		return
 	}
-	if len(info.joins) == 0 {
+	if len(info.Joins) == 0 {
 		return
 	}
-	own, err := heldID(k, id)
+	own, err := HeldID(k, id)
 	if err != nil {
 		return
 	}
-	for i := range info.joins {
-		j := &info.joins[i]
-		if t.listed[pair{j.table, j.own, j.other, own, ""}] == nil && t.Attempt.HoldImage(linkBytes) {
+	for i := range info.Joins {
+		j := &info.Joins[i]
+		if t.listed[pair{j.Table, j.Own, j.Other, own, ""}] == nil && t.Attempt.HoldImage(linkBytes) {
 			t.list(of, j, own, nil)
 		}
 	}
 }
 
-func (h *history) add(k *model.Kind, id any, row heldRow) *past {
-	p := &past{k, id, row}
-	if h.rows == nil {
-		h.rows = map[changes.Row]*past{}
+func (h *History) add(k *model.Kind, id any, row HeldRow) *Past {
+	p := &Past{k, id, row}
+	if h.Rows == nil {
+		h.Rows = map[changes.Row]*Past{}
 	}
-	h.rows[changes.RowOf(k, id)] = p
+	h.Rows[changes.RowOf(k, id)] = p
 	h.order = append(h.order, p)
 	return p
 }
 
 // keepLinks keeps what a row is linked with.
-func (t *history) keepLinks(ctx context.Context, of *past) error {
-	if of == nil || len(t.tables[of.kind].joins) == 0 {
+func (t *History) keepLinks(ctx context.Context, of *Past) error {
+	if of == nil || len(t.tables[of.kind].Joins) == 0 {
 		return nil
 	}
-	joins := t.tables[of.kind].joins
-	own, err := heldID(of.kind, of.id)
+	joins := t.tables[of.kind].Joins
+	own, err := HeldID(of.kind, of.id)
 	if err != nil {
 		return err
 	}
 	for i := range joins {
 		j := &joins[i]
-		if t.listed[pair{j.table, j.own, j.other, own, ""}] != nil {
+		if t.listed[pair{j.Table, j.Own, j.Other, own, ""}] != nil {
 			continue
 		}
 		now, err := t.heldLinks(ctx, of, j)
@@ -168,11 +168,11 @@ func (t *history) keepLinks(ctx context.Context, of *past) error {
 
 // list notes all links of a row. One that is new to a row whose links were listed before, from
 // the other side, was made by the transaction.
-func (h *history) list(of *past, j *join, own string, others []string) {
+func (h *History) list(of *Past, j *Join, own string, others []string) {
 	if h.listed == nil {
 		h.listed, h.known = map[pair]*pastLinks{}, map[pair]bool{}
 	}
-	key := pair{j.table, j.own, j.other, own, ""}
+	key := pair{j.Table, j.Own, j.Other, own, ""}
 	if h.listed[key] != nil {
 		return
 	}
@@ -180,7 +180,7 @@ func (h *history) list(of *past, j *join, own string, others []string) {
 	h.listed[key] = l
 	h.links = append(h.links, l)
 	for _, other := range others {
-		p := pair{j.table, j.own, j.other, own, other}
+		p := pair{j.Table, j.Own, j.Other, own, other}
 		if _, known := h.lookup(p); known {
 			continue
 		}
@@ -191,9 +191,24 @@ func (h *history) list(of *past, j *join, own string, others []string) {
 }
 
 // lookup reports whether the transaction found a link, if that is known.
-func (h *history) lookup(p pair) (was, known bool) {
+func (h *History) lookup(p pair) (was, known bool) {
 	if was, known = h.known[p]; !known {
 		was, known = h.known[p.reversed()]
 	}
 	return was, known
+}
+
+// HadLink reports whether the transaction found a row linked with another one, by their ids as the
+// columns of the join table hold them.
+func (h *History) HadLink(j *Join, own, other string) bool {
+	was, _ := h.lookup(pair{j.Table, j.Own, j.Other, own, other})
+	return was
+}
+
+// FoundLinks returns what a row was linked with when its links were first looked at.
+func (h *History) FoundLinks(j *Join, own string) []string {
+	if l := h.listed[pair{j.Table, j.Own, j.Other, own, ""}]; l != nil {
+		return l.found
+	}
+	return nil
 }

@@ -1,4 +1,4 @@
-package engine
+package account
 
 import (
 	"context"
@@ -12,17 +12,17 @@ import (
 	"github.com/koan-go/koan/framework/run/store"
 )
 
-// rowState is what the journal keeps of a row that a run changed: of one that it updated the
+// RowState is what the journal keeps of a row that a run changed: of one that it updated the
 // columns that differ, else all of them. It has two parts, the second of which has the values
 // that nobody may read.
-type rowState struct {
-	Before map[string]held `json:"before,omitempty"`
-	After  map[string]held `json:"after,omitempty"`
-	Links  []linkState     `json:"links,omitempty"`
+type RowState struct {
+	Before map[string]Held `json:"before,omitempty"`
+	After  map[string]Held `json:"after,omitempty"`
+	Links  []LinkState     `json:"links,omitempty"`
 }
 
-// linkState is which links of a row a run made and took away, by the ids at the other side.
-type linkState struct {
+// LinkState is which links of a row a run made and took away, by the ids at the other side.
+type LinkState struct {
 	Table string   `json:"table"`
 	Own   string   `json:"own"` // columns
 	Other string   `json:"other"`
@@ -31,17 +31,17 @@ type linkState struct {
 }
 
 // Images implements store.Imager. What the change log keeps is made of the same rows.
-func (t *account) Images(ctx context.Context) (out []journal.Image, complete bool, err error) {
-	if !t.past.keepsPast() {
+func (t *Account) Images(ctx context.Context) (out []journal.Image, complete bool, err error) {
+	if !t.Past.keepsPast() {
 		return nil, false, nil
 	}
 	ids := map[*model.Kind][]any{}
-	for _, p := range t.past.order {
+	for _, p := range t.Past.order {
 		ids[p.kind] = append(ids[p.kind], p.id)
 	}
-	now := make(map[*model.Kind]map[string]heldRow, len(ids))
+	now := make(map[*model.Kind]map[string]HeldRow, len(ids))
 	for k, some := range ids {
-		now[k], err = t.past.heldRows(ctx, k, some)
+		now[k], err = t.Past.heldRows(ctx, k, some)
 		if errors.Is(err, errNoImages) {
 			return nil, false, nil
 		}
@@ -49,23 +49,23 @@ func (t *account) Images(ctx context.Context) (out []journal.Image, complete boo
 			return nil, false, t.Verdict(err)
 		}
 	}
-	links, err := t.past.changedLinks(ctx)
+	links, err := t.Past.changedLinks(ctx)
 	if errors.Is(err, errNoImages) {
 		return nil, false, nil
 	}
 	if err != nil {
 		return nil, false, t.Verdict(err)
 	}
-	t.irreversible = t.past.whyIrreversible(now)
-	t.logged = ledger.Changes{}
-	written := t.log.Written()
-	for _, p := range t.past.order {
+	t.irreversible = t.Past.whyIrreversible(now)
+	t.Logged = ledger.Changes{}
+	written := t.Log.Written()
+	for _, p := range t.Past.order {
 		is := now[p.kind][p.kind.FormatID(p.id)]
-		image, changed, err := t.past.imageOf(p, is, links[p], false)
+		image, changed, err := t.Past.imageOf(p, is, links[p], false)
 		if err != nil {
 			return nil, false, err
 		}
-		if !changed && !(p.row != nil && is != nil && t.tables[p.kind].guarded && written[changes.RowOf(p.kind, p.id)]) {
+		if !changed && !(p.Row != nil && is != nil && t.Tables[p.kind].Guarded && written[changes.RowOf(p.kind, p.id)]) {
 			continue // who may not read a column must not learn from it whether it was the same
 		}
 		out = append(out, image)
@@ -73,13 +73,13 @@ func (t *account) Images(ctx context.Context) (out []journal.Image, complete boo
 			continue
 		}
 		if image.Action == string(store.Update) { // the image of another has all columns already
-			if image, _, err = t.past.imageOf(p, is, links[p], true); err != nil {
+			if image, _, err = t.Past.imageOf(p, is, links[p], true); err != nil {
 				return nil, false, err
 			}
 		}
-		t.logged.Images = append(t.logged.Images, image)
+		t.Logged.Images = append(t.Logged.Images, image)
 	}
-	for range t.past.unnamed {
+	for range t.Past.Unnamed {
 		out = append(out, journal.Image{Set: t.Set, Action: string(store.Update)})
 	}
 	return out, true, nil
@@ -87,37 +87,37 @@ func (t *account) Images(ctx context.Context) (out []journal.Image, complete boo
 
 // imageOf makes the image of a row. whole has of an updated row also the columns that are the
 // same, in After alone.
-func (t *history) imageOf(p *past, is heldRow, links []linkState, whole bool) (image journal.Image, changed bool, err error) {
+func (t *History) imageOf(p *Past, is HeldRow, links []LinkState, whole bool) (image journal.Image, changed bool, err error) {
 	info := t.tables[p.kind]
-	var open, secret rowState
+	var open, secret RowState
 	image = journal.Image{Entity: p.kind.Name(), Set: t.Set, ID: p.kind.FormatID(p.id), Action: string(store.Update)}
 	switch {
-	case p.row == nil && is == nil:
+	case p.Row == nil && is == nil:
 		return image, false, nil
-	case p.row == nil:
+	case p.Row == nil:
 		image.Action = string(store.Create)
 	case is == nil:
 		image.Action = string(store.Delete)
 	}
-	put := func(to *map[string]held, column string, v held) {
+	put := func(to *map[string]Held, column string, v Held) {
 		if *to == nil {
-			*to = map[string]held{}
+			*to = map[string]Held{}
 		}
 		(*to)[column] = v
 	}
-	for i, column := range info.columns {
+	for i, column := range info.Columns {
 		part := &open
-		if info.secret[i] {
+		if info.Secret[i] {
 			part = &secret
 		}
-		if p.row != nil && is != nil && sameHeld(p.row[i], is[i]) {
+		if p.Row != nil && is != nil && SameHeld(p.Row[i], is[i]) {
 			if whole {
 				put(&part.After, column, is[i])
 			}
 			continue
 		}
-		if p.row != nil {
-			put(&part.Before, column, p.row[i])
+		if p.Row != nil {
+			put(&part.Before, column, p.Row[i])
 		}
 		if is != nil {
 			put(&part.After, column, is[i])
@@ -133,10 +133,10 @@ func (t *history) imageOf(p *past, is heldRow, links []linkState, whole bool) (i
 
 // changedLinks returns the links that differ from what the transaction found, with the rows
 // that they link: with both where it has written both.
-func (t *history) changedLinks(ctx context.Context) (map[*past][]linkState, error) {
-	out := map[*past][]linkState{}
+func (t *History) changedLinks(ctx context.Context) (map[*Past][]LinkState, error) {
+	out := map[*Past][]LinkState{}
 	for _, l := range t.links {
-		s := linkState{Table: l.join.table, Own: l.join.own, Other: l.join.other}
+		s := LinkState{Table: l.join.Table, Own: l.join.Own, Other: l.join.Other}
 		now, err := t.heldLinks(ctx, l.of, l.join)
 		if err != nil {
 			return nil, err
@@ -147,13 +147,13 @@ func (t *history) changedLinks(ctx context.Context) (map[*past][]linkState, erro
 		there := make(map[string]bool, len(now))
 		for _, other := range now {
 			there[other] = true
-			p := pair{l.join.table, l.join.own, l.join.other, l.id, other}
+			p := pair{l.join.Table, l.join.Own, l.join.Other, l.id, other}
 			if was, _ := t.lookup(p); !was {
 				s.Added = append(s.Added, other)
 			}
 		}
 		for _, other := range l.found {
-			p := pair{l.join.table, l.join.own, l.join.other, l.id, other}
+			p := pair{l.join.Table, l.join.Own, l.join.Other, l.id, other}
 			if was, _ := t.lookup(p); was && !there[other] {
 				s.Gone = append(s.Gone, other)
 			}

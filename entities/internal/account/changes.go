@@ -1,4 +1,4 @@
-package engine
+package account
 
 import (
 	"context"
@@ -8,60 +8,61 @@ import (
 	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
+	"github.com/koan-go/koan/entities/internal/rules"
 	"github.com/koan-go/koan/framework/run/store"
 )
 
-// pending is a row that a mutation is about to write.
-type pending struct {
-	kind   *model.Kind
-	id     any
-	at     int               // of the write among the transaction's
-	before [sha256.Size]byte // a digest of the row, where a hook of the app may do something else instead
+// Pending is a row that a mutation is about to write.
+type Pending struct {
+	Kind   *model.Kind
+	ID     any
+	At     int               // of the write among the transaction's
+	Before [sha256.Size]byte // a digest of the row, where a hook of the app may do something else instead
 }
 
-// expect records writes to rows and, if the run records, what the rows are before them.
-func (t *account) expect(ctx context.Context, k *model.Kind, ids []any, action store.Action, links ...*model.Edge) ([]pending, error) {
-	if err := t.holdWrites(len(ids)); err != nil {
+// Expect records writes to rows and, if the run records, what the rows are before them.
+func (t *Account) Expect(ctx context.Context, k *model.Kind, ids []any, action store.Action, links ...*model.Edge) ([]Pending, error) {
+	if err := t.HoldWrites(len(ids)); err != nil {
 		return nil, err
 	}
-	out := make([]pending, len(ids))
+	out := make([]Pending, len(ids))
 	for i, id := range ids {
-		out[i] = pending{kind: k, id: id, at: t.log.Begin(changes.Write{Kind: k, ID: id, Action: action, Links: links})}
+		out[i] = Pending{Kind: k, ID: id, At: t.Log.Begin(changes.Write{Kind: k, ID: id, Action: action, Links: links})}
 	}
-	if err := t.recordRows(ctx, k, ids); err != nil {
+	if err := t.RecordRows(ctx, k, ids); err != nil {
 		return nil, err
 	}
 	if action == store.Update {
-		if err := t.weighing.noteBurdens(ctx, k, ids); err != nil {
+		if err := t.Weighing.NoteBurdens(ctx, k, ids); err != nil {
 			return nil, err
 		}
 	}
 	if action == store.Delete {
-		if err := t.past.keepPast(ctx, k, ids, true); err != nil {
+		if err := t.Past.Keep(ctx, k, ids, true); err != nil {
 			return nil, err
 		}
 	}
-	if err := t.recordLinks(ctx, k, ids, links, true); err != nil {
+	if err := t.RecordLinks(ctx, k, ids, links, true); err != nil {
 		return nil, err
 	}
 	if action == store.Delete {
-		t.log.MarkListed(k, ids, links)
+		t.Log.MarkListed(k, ids, links)
 	}
 	return out, nil
 }
 
-// voidWrites takes back writes that did not happen. What hooks wrote in
+// Void takes back writes that did not happen. What hooks wrote in
 // between stays, because it did.
-func (t *account) voidWrites(rows ...pending) {
+func (t *Account) Void(rows ...Pending) {
 	for _, p := range rows {
-		t.log.Void(p.at)
+		t.Log.Void(p.At)
 	}
 }
 
-// recordRows keeps rows as they are before they are written for the first time: for an undo,
+// RecordRows keeps rows as they are before they are written for the first time: for an undo,
 // and if the run records.
-func (t *account) recordRows(ctx context.Context, k *model.Kind, ids []any) error {
-	if err := t.past.keepPast(ctx, k, ids, false); err != nil {
+func (t *Account) RecordRows(ctx context.Context, k *model.Kind, ids []any) error {
+	if err := t.Past.Keep(ctx, k, ids, false); err != nil {
 		return err
 	}
 	if !t.Attempt.Records() {
@@ -69,11 +70,11 @@ func (t *account) recordRows(ctx context.Context, k *model.Kind, ids []any) erro
 	}
 	var unknown []any
 	for _, id := range ids {
-		if _, known := t.log.Before(changes.RowOf(k, id)); !known {
+		if _, known := t.Log.Before(changes.RowOf(k, id)); !known {
 			unknown = append(unknown, id)
 		}
 	}
-	unknown = slices.DeleteFunc(unknown, func(id any) bool { return t.log.CreatedHere(k, id) })
+	unknown = slices.DeleteFunc(unknown, func(id any) bool { return t.Log.CreatedHere(k, id) })
 	if len(unknown) == 0 {
 		return nil
 	}
@@ -86,30 +87,30 @@ func (t *account) recordRows(ctx context.Context, k *model.Kind, ids []any) erro
 			return err
 		}
 		image, there := now[k.FormatID(id)]
-		if err := t.recordBefore(ctx, k, id, there, image); err != nil {
+		if err := t.RecordBefore(ctx, k, id, there, image); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// recordBefore keeps what the transaction found of a row, unless that is already known.
-func (t *account) recordBefore(ctx context.Context, k *model.Kind, id any, there bool, image []byte) (err error) {
+// RecordBefore keeps what the transaction found of a row, unless that is already known.
+func (t *Account) RecordBefore(ctx context.Context, k *model.Kind, id any, there bool, image []byte) (err error) {
 	at := changes.RowOf(k, id)
-	if _, known := t.log.Before(at); known {
+	if _, known := t.Log.Before(at); known {
 		return nil
 	}
 	b := changes.Before{There: there}
-	if b.Seen, err = t.reader.Reported(ctx, k, id, image); err != nil {
+	if b.Seen, err = t.ReportedTo.Reported(ctx, k, id, image); err != nil {
 		return err
 	}
-	t.log.SetBefore(at, b)
+	t.Log.SetBefore(at, b)
 	return nil
 }
 
 // images reads rows as they are now, by their id as callers see it. Each is counted
 // before it is kept.
-func (t *account) images(ctx context.Context, k *model.Kind, ids []any) (map[string][]byte, error) {
+func (t *Account) images(ctx context.Context, k *model.Kind, ids []any) (map[string][]byte, error) {
 	if len(ids) == 1 {
 		ctx = t.RowContext(ctx)
 	}
@@ -134,14 +135,14 @@ func (t *account) images(ctx context.Context, k *model.Kind, ids []any) (map[str
 // found to what it is now. A change to a row that the caller might see neither
 // before nor after stands there without its id: that something happened is said,
 // and nothing more.
-func (t *account) Changes(ctx context.Context) ([]store.Change, error) {
-	if err := t.weighing.weigh(ctx, t.reader); err != nil { // what hooks wrote to another set than their call's
+func (t *Account) Changes(ctx context.Context) ([]store.Change, error) {
+	if err := t.Weighing.Weigh(ctx, t.ReportedTo); err != nil { // what hooks wrote to another set than their call's
 		return nil, err
 	}
 	if !t.Attempt.Records() {
-		return t.log.Count(t.reportedSet(), func(k *model.Kind) bool { return !t.reader.Knows(k) }), nil
+		return t.Log.Count(reportedSet(t.ReportedTo, t.Set), func(k *model.Kind) bool { return !t.ReportedTo.Knows(k) }), nil
 	}
-	rows := t.log.Net()
+	rows := t.Log.Net()
 	if err := t.completeChanges(ctx, rows); err != nil {
 		return nil, t.Verdict(err)
 	}
@@ -150,7 +151,7 @@ func (t *account) Changes(ctx context.Context) ([]store.Change, error) {
 		if !r.Was && !r.Is {
 			continue
 		}
-		c := store.Change{Entity: r.Kind.Name(), Set: t.reportedSet(), ID: r.ID, Action: r.Action(), Before: r.From, After: r.To, Hidden: !t.reader.Knows(r.Kind)}
+		c := store.Change{Entity: r.Kind.Name(), Set: reportedSet(t.ReportedTo, t.Set), ID: r.ID, Action: r.Action(), Before: r.From, After: r.To, Hidden: !t.ReportedTo.Knows(r.Kind)}
 		if r.Forbidden {
 			c.ID = ""
 		}
@@ -161,23 +162,23 @@ func (t *account) Changes(ctx context.Context) ([]store.Change, error) {
 
 // reportedSet is the name of the set in what the run reports, "" where who gets that may not
 // name it.
-func (t *account) reportedSet() string {
-	if t.reader.IsOutside() {
+func reportedSet(to *rules.View, set string) string {
+	if to.IsOutside() {
 		return ""
 	}
-	return t.Set
+	return set
 }
 
 // completeChanges adds to net changes what the rows were and what they are.
-func (t *account) completeChanges(ctx context.Context, rows []*changes.Net) error {
+func (t *Account) completeChanges(ctx context.Context, rows []*changes.Net) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	if t.reader != nil { // the call that it was made for may be over
-		t.reader = t.reader.ForLater()
-		if t.reader.HasViewer() {
+	if t.ReportedTo != nil { // the call that it was made for may be over
+		t.ReportedTo = t.ReportedTo.ForLater()
+		if t.ReportedTo.HasViewer() {
 			var err error
-			if ctx, err = t.reader.Context(); err != nil {
+			if ctx, err = t.ReportedTo.Context(); err != nil {
 				return err
 			}
 		}
@@ -199,12 +200,12 @@ func (t *account) completeChanges(ctx context.Context, rows []*changes.Net) erro
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		b, _ := t.log.Before(r.Row)
+		b, _ := t.Log.Before(r.Row)
 		r.Was, r.From = b.There, b.Seen
 		image, there := now[r.Kind][r.ID]
-		r.Is = there || t.reader.IsSecured() && r.Is // the reader may not see what an action has left
+		r.Is = there || t.ReportedTo.IsSecured() && r.Is // the reader may not see what an action has left
 		var err error
-		if r.To, err = t.reader.Reported(ctx, r.Kind, r.Native, image); err != nil {
+		if r.To, err = t.ReportedTo.Reported(ctx, r.Kind, r.Native, image); err != nil {
 			return err
 		}
 		r.Forbidden = r.From == nil && r.To == nil

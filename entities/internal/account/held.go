@@ -1,4 +1,4 @@
-package engine
+package account
 
 import (
 	"context"
@@ -15,15 +15,15 @@ import (
 	"github.com/koan-go/koan/framework/database/sqltext"
 )
 
-// held is a value as a column holds it, in a form that compares and can be bound again to the
+// Held is a value as a column holds it, in a form that compares and can be bound again to the
 // last bit: a letter for its type, and the value. nil is NULL.
-type held *string
+type Held *string
 
-// heldRow is a row by its table's columns; nil is no row.
-type heldRow []held
+// HeldRow is a row by its table's columns; nil is no row.
+type HeldRow []Held
 
-// heldID returns a row's id as columns that refer to it hold it.
-func heldID(k *model.Kind, id any) (string, error) {
+// HeldID returns a row's id as columns that refer to it hold it.
+func HeldID(k *model.Kind, id any) (string, error) {
 	v, err := k.BindID(id)
 	if err != nil {
 		return "", err
@@ -40,9 +40,9 @@ func heldID(k *model.Kind, id any) (string, error) {
 }
 
 // heldLinks reads the ids at the other side of a join table.
-func (t *history) heldLinks(ctx context.Context, of *past, j *join) (out []string, err error) {
+func (t *History) heldLinks(ctx context.Context, of *Past, j *Join) (out []string, err error) {
 	b := t.Statement()
-	b.Raw("SELECT CAST(").Name(j.other).Raw(" AS TEXT) FROM ").Name(j.table).Raw(" WHERE ").Name(j.own).Raw(" = ").Arg(of.kind.BoundID(of.id)).Raw(" ORDER BY 1")
+	b.Raw("SELECT CAST(").Name(j.Other).Raw(" AS TEXT) FROM ").Name(j.Table).Raw(" WHERE ").Name(j.Own).Raw(" = ").Arg(of.kind.BoundID(of.id)).Raw(" ORDER BY 1")
 	rows, err := t.SQL.QueryContext(t.RowContext(ctx), string(b.Text()), b.Args()...)
 	if err != nil {
 		return nil, err
@@ -62,8 +62,8 @@ func (t *history) heldLinks(ctx context.Context, of *past, j *join) (out []strin
 const maxHeld = 128
 
 // heldRows reads rows as their table holds them, by their id as callers see it.
-func (t *history) heldRows(ctx context.Context, k *model.Kind, ids []any) (map[string]heldRow, error) {
-	out := make(map[string]heldRow, len(ids))
+func (t *History) heldRows(ctx context.Context, k *model.Kind, ids []any) (map[string]HeldRow, error) {
+	out := make(map[string]HeldRow, len(ids))
 	for some := range slices.Chunk(ids, maxHeld) {
 		if err := t.readHeld(ctx, k, some, out, t.Attempt.HoldImage); err != nil {
 			return nil, err
@@ -72,18 +72,18 @@ func (t *history) heldRows(ctx context.Context, k *model.Kind, ids []any) (map[s
 	return out, nil
 }
 
-// heldRow reads a row as its table holds it, for a moment that is not counted; nil is none.
-func (t *history) heldRow(ctx context.Context, k *model.Kind, id any) (heldRow, error) {
-	out := map[string]heldRow{}
+// HeldRow reads a row as its table holds it, for a moment that is not counted; nil is none.
+func (t *History) HeldRow(ctx context.Context, k *model.Kind, id any) (HeldRow, error) {
+	out := map[string]HeldRow{}
 	err := t.readHeld(ctx, k, []any{id}, out, func(int) bool { return true })
 	return out[k.FormatID(id)], err
 }
 
-func (t *history) readHeld(ctx context.Context, k *model.Kind, ids []any, out map[string]heldRow, room func(n int) bool) (err error) {
+func (t *History) readHeld(ctx context.Context, k *model.Kind, ids []any, out map[string]HeldRow, room func(n int) bool) (err error) {
 	info := t.tables[k]
 	b := t.Statement()
 	b.Raw("SELECT ").Name(k.Entity.Key.Name)
-	for _, c := range info.columns {
+	for _, c := range info.Columns {
 		b.Raw(", ")
 		t.holding(b, c)
 	}
@@ -97,7 +97,7 @@ func (t *history) readHeld(ctx context.Context, k *model.Kind, ids []any, out ma
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	var key any
-	values := make([]any, len(info.columns))
+	values := make([]any, len(info.Columns))
 	into := []any{&key}
 	for i := range values {
 		into = append(into, &values[i])
@@ -110,10 +110,10 @@ func (t *history) readHeld(ctx context.Context, k *model.Kind, ids []any, out ma
 		if err != nil {
 			return err
 		}
-		row, size := make(heldRow, len(values)), beforeBytes
+		row, size := make(HeldRow, len(values)), beforeBytes
 		for i, v := range values {
-			if row[i], err = hold(v); err != nil {
-				return fmt.Errorf("%s of %s: %w", info.columns[i], k.Name(), err)
+			if row[i], err = Hold(v); err != nil {
+				return fmt.Errorf("%s of %s: %w", info.Columns[i], k.Name(), err)
 			}
 			if row[i] != nil {
 				size += len(*row[i]) + 16
@@ -130,7 +130,7 @@ func (t *history) readHeld(ctx context.Context, k *model.Kind, ids []any, out ma
 // holding appends an expression that gives a column as it is held: as text on PostgreSQL,
 // where that is exact for all types; on SQLite without its declared type, by which the driver
 // would read it as something else.
-func (t *history) holding(b *sqltext.Builder, column string) {
+func (t *History) holding(b *sqltext.Builder, column string) {
 	if t.Backend.Dialect().Name() == dialect.SQLite {
 		b.Raw("+").Name(column)
 		return
@@ -138,8 +138,8 @@ func (t *history) holding(b *sqltext.Builder, column string) {
 	b.Raw("CAST(").Name(column).Raw(" AS TEXT)")
 }
 
-// hold returns a value that the driver read in the form of held.
-func hold(v any) (held, error) {
+// Hold returns a value that the driver read in the form of held.
+func Hold(v any) (Held, error) {
 	var s string
 	switch v := v.(type) {
 	case nil:
@@ -162,8 +162,8 @@ func hold(v any) (held, error) {
 	return &s, nil
 }
 
-// bound is the inverse of hold.
-func bound(h held) (any, error) {
+// Bound is the inverse of hold.
+func Bound(h Held) (any, error) {
 	if h == nil {
 		return nil, nil
 	}
@@ -187,5 +187,5 @@ func bound(h held) (any, error) {
 	return nil, fmt.Errorf("entities: a kept value has the unknown type %q", s[0])
 }
 
-// sameHeld reports whether two values are the same.
-func sameHeld(a, b held) bool { return a == b || a != nil && b != nil && *a == *b }
+// SameHeld reports whether two values are the same.
+func SameHeld(a, b Held) bool { return a == b || a != nil && b != nil && *a == *b }
