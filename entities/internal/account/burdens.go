@@ -257,3 +257,11 @@ func sizeOf(m ent.Mutation) (n int) {
 	}
 	return n
 }
+
+// Excuse has a row that an undo has restored pass with any burden: it may be what it was.
+func (t *Weighing) Excuse(k *model.Kind, id any) {
+	if t.restored == nil {
+		t.restored = map[changes.Row]bool{}
+	}
+	t.restored[changes.RowOf(k, id)] = true
+}

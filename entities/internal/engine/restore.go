@@ -195,6 +195,7 @@ func (x *restoration) keepRestored(wanted account.HeldRow) {
 		x.t.restored = map[changes.Row]*restored{}
 	}
 	x.t.restored[changes.RowOf(x.k, x.id)] = &restored{x, wanted}
+	x.t.Weighing.Excuse(x.k, x.id)
 }
 
 // settle undoes what hooks have done to the row since it was restored.

@@ -13,8 +13,10 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/koantest"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/observe"
 	"github.com/koan-go/koan/tests/fixture/ent"
@@ -319,4 +321,22 @@ func TestForeignBurdensCanBeChangedAndDeleted(t *testing.T) {
 		require.EqualValues(t, 1, a.call("Todo.delete-by-query", `{"filter":{"id":"d"},"maxAffected":1}`)["deleted"], name)
 		require.EqualValues(t, 2, a.call("Todo.count", `{}`)["count"], name)
 	}
+}
+
+// An undo brings back a row as it was, also where nobody can read it.
+func TestUndoRestoresForeignBurdens(t *testing.T) {
+	t.Parallel()
+	if forEach(t, TestUndoRestoresForeignBurdens) {
+		return
+	}
+	at := place(t)
+	kit := koantest.New(t, framework.App{Name: "heavy", Entities: ent.Entities()},
+		koantest.Setting{Key: "database", Value: at}, koantest.Setting{Key: "journal.enabled", Value: "true"}, koantest.Setting{Key: "run.maxBytes", Value: "268435456"})
+	kit.Run(`SDK.Entities.Todo.create({id: "light", title: "light"})`, koantest.Input{})
+	a := &app{place: at}
+	a.todosBeside(t).Create().SetID("heavy").SetTitle("heavy").SetNotes(strings.Repeat("n", 9<<19)).SaveX(t.Context())
+	gone := kit.Run(`SDK.Entities.Todo.delete("heavy")`, koantest.Input{})
+	raw, err := kit.Call("code::koan.undo", map[string]any{"runId": gone.RunID})
+	require.NoError(t, err, "%s", raw)
+	require.JSONEq(t, `2`, string(kit.Run(`SDK.Entities.Todo.count()`, koantest.Input{}).Result))
 }
