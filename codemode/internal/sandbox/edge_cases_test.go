@@ -41,6 +41,9 @@ func TestEntryIsCalledWhenNothingCalledIt(t *testing.T) {
 		"lone surrogate":       {`"\ud83d\ude00\ud83d"`, "", "\"\U0001F600\ufffd\""},
 		"pair in a call":       {`SDK.Vision.detect({a: "\ud83d\ude00", b: {c: ["\\ud800", "\ufffd"]}})`, "", "{\"a\":\"\U0001F600\",\"b\":{\"c\":[\"\\\\ud800\",\"\ufffd\"]}}"},
 		"surrogate in a call":  {`[() => SDK.Vision.detect({b: {c: ["\ud800"]}}), () => SDK.Vision.detect({"\udc00": 1}), () => SDK.Entities.Todo.getById("\ud800"), () => SDK.Entities.Todo.count({title: "x\udc00"}), () => SDK.Entities.Todo.all({set: "\ud83dx"})].map((f) => { try { f(); return "sent" } catch (e) { return e.code + " " + e.path } })`, "", "[\"invalid_payload /b/c/0\",\"invalid_payload /\ufffd\",\"invalid_payload /id\",\"invalid_payload /filter/title\",\"invalid_payload /set\"]"},
+		"members made later":   {`const E = SDK.Entities, once = E.Todo; [once === E.Todo, Object.keys(E).includes("Todo"), "Todo" in E, Object.values(E).every((e) => typeof e === "object"), JSON.stringify(Object.getOwnPropertyDescriptor(E, "Todo")), E.Todo.getById.name, E.nothing === undefined, (() => { "use strict"; try { E.Todo = 1 } catch (e) { return e.name } })(), E.Todo === once]`, "", `[true,true,true,true,"{\"value\":{},\"writable\":false,\"enumerable\":true,\"configurable\":true}","getById",true,"TypeError",true]`},
+		"members of a frozen":  {`Object.freeze(SDK.Entities); Object.freeze(SDK); const d = SDK.Vision; [SDK.Entities.Todo === SDK.Entities.Todo, SDK.Entities.Todo.all().length, d === SDK.Vision]`, "", `[true,5,true]`},
+		"members redefined":    {`Object.defineProperty(SDK.Entities, "Todo", {value: 7, configurable: true}); const was = SDK.Entities.Todo; delete SDK.Entities.Todo; [was, SDK.Entities.Todo === undefined]`, "", `[7,true]`},
 		"loops keep the value": {`let i = 0; while (i < 3) { i++; i * 2 }`, "", `6`},
 	}
 	executors(t, func(t *testing.T, x wire.Executor) {

@@ -99,6 +99,20 @@ func (js *engine) define(o *goja.Object, name string, v goja.Value) {
 	_ = o.DefineDataProperty(name, v, goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_TRUE)
 }
 
+// defineLater adds a member as define does, which make makes when a script first reads it: most scripts
+// read few of the members of a large app. Until then the member is an accessor.
+func (js *engine) defineLater(o *goja.Object, name string, make func() goja.Value) {
+	var made goja.Value
+	get := js.function(name, 0, func(goja.FunctionCall) goja.Value {
+		if made == nil {
+			made = make()
+			js.define(o, name, made) // not if the script has frozen the object
+		}
+		return made
+	})
+	_ = o.DefineAccessorProperty(name, get, nil, goja.FLAG_TRUE, goja.FLAG_TRUE)
+}
+
 func (js *engine) method(o *goja.Object, name string, length int, f native) {
 	js.define(o, name, js.function(name, length, f))
 }

@@ -25,21 +25,17 @@ type sdk struct {
 func (sd *sdk) build(b wire.Bindings) {
 	sdk, entities := sd.js.vm.NewObject(), sd.js.vm.NewObject()
 	for _, e := range b.Entities {
-		sd.js.define(entities, e.Name, sd.entity(e))
+		sd.js.defineLater(entities, e.Name, func() goja.Value { return sd.entity(e) })
 	}
 	sd.js.define(sdk, "Entities", entities)
 	sd.js.define(sdk, "Out", sd.out.object())
 	for _, d := range b.Domains {
-		o := sd.js.vm.NewObject()
-		for _, f := range d.Functions {
-			sd.js.method(o, f.Name, 1, sd.domainFunction(f))
-		}
-		sd.js.define(sdk, d.Name, o)
+		sd.js.defineLater(sdk, d.Name, func() goja.Value { return sd.domain(d.Functions) })
 	}
 	if len(b.Upstreams) > 0 {
 		servers := sd.js.vm.NewObject()
 		for _, d := range b.Upstreams {
-			sd.js.define(servers, d.Name, sd.upstream(d))
+			sd.js.defineLater(servers, d.Name, func() goja.Value { return sd.upstream(d) })
 		}
 		sd.js.define(sdk, "Servers", servers)
 	}
@@ -74,17 +70,19 @@ func (sd *sdk) upstream(d wire.Domain) *goja.Object {
 	if d.Any != "" {
 		return sd.js.vm.NewDynamicObject(&dynamicServer{calls: sd.calls, id: d.Any, whole: sd.js.function(catalog.AnyTool, 2, sd.callWhole(d))})
 	}
-	o := sd.js.vm.NewObject()
-	for _, f := range d.Functions {
-		sd.js.method(o, f.Name, 1, sd.domainFunction(f))
-	}
+	o := sd.domain(d.Functions)
 	_ = o.DefineDataProperty(catalog.AnyTool, sd.js.function(catalog.AnyTool, 2, sd.callWhole(d)), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE) // not among its tools
 	for _, g := range d.Groups {
-		group := sd.js.vm.NewObject()
-		for _, f := range g.Functions {
-			sd.js.method(group, f.Name, 1, sd.domainFunction(f))
-		}
-		sd.js.define(o, g.Name, group)
+		sd.js.define(o, g.Name, sd.domain(g.Functions))
+	}
+	return o
+}
+
+// domain returns an object with functions.
+func (sd *sdk) domain(functions []wire.Function) *goja.Object {
+	o := sd.js.vm.NewObject()
+	for _, f := range functions {
+		sd.js.method(o, f.Name, 1, sd.domainFunction(f))
 	}
 	return o
 }
