@@ -1,8 +1,9 @@
 // Package engine carries out the operations of an app's entities: in transactions that runs
 // begin on sets, over SQLite or PostgreSQL.
 //
-// What belongs here: the operations over a transaction, writes through ent's builders, and
-// the changes that a transaction made. What must never: surfaces, scripts, settings, or
+// What belongs here: the operations over a transaction by the rules, writes through ent's builders,
+// what the app's own code does through its clients, undo, and what puts these together. What must
+// never: a decision who may read or write what (package rules), surfaces, scripts, settings, or
 // knowledge of one app.
 package engine
 

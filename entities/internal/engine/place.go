@@ -114,7 +114,7 @@ type sessionKey struct {
 	set    string
 }
 
-// enter implements hosts.
+// Enter implements transaction.Host.
 func (t *tx) Enter(ctx context.Context, own bool) context.Context {
 	return context.WithValue(ctx, sessionKey{t.engine, t.Set}, &session{t, own})
 }
