@@ -15,7 +15,7 @@ import (
 // appendFault names the field to whose list a mutation appends more than the database takes in one
 // statement: on SQLite, ent makes two arguments of a function of each element. Other errors are returned
 // unchanged.
-func (t *tx) appendFault(k *model.Kind, m ent.Mutation, err error) error {
+func (t *failures) appendFault(k *model.Kind, m ent.Mutation, err error) error {
 	if err == nil || t.SQL.Stale(err) {
 		return err
 	}
@@ -23,7 +23,7 @@ func (t *tx) appendFault(k *model.Kind, m ent.Mutation, err error) error {
 	if !database.IsStatementTooLarge(large) {
 		return err
 	}
-	field := t.caller.FieldName(k, longestAppended(k, m))
+	field := t.by.FieldName(k, longestAppended(k, m))
 	if field == "" {
 		return large
 	}

@@ -292,7 +292,7 @@ func (b *bulk) insertAlike(ctx context.Context, some []int) error {
 		return err
 	})
 	if err != nil {
-		if f := b.t.exhaustedFault(ctx, b.k, "/models", err); f != nil {
+		if f := b.t.failures().exhaustedFault(ctx, b.k, "/models", err); f != nil {
 			return f
 		}
 		return err
@@ -417,7 +417,7 @@ func (t *tx) tryTogether(ctx context.Context, statements func() error) (done boo
 	if serr := end(err == nil); serr != nil {
 		return false, errors.Join(err, serr)
 	}
-	if err != nil && t.wasRefused(err) {
+	if err != nil && t.failures().wasRefused(err) {
 		return false, nil
 	}
 	return err == nil, err
@@ -425,7 +425,7 @@ func (t *tx) tryTogether(ctx context.Context, statements func() error) (done boo
 
 // wasRefused reports whether an error means that the database refused what was to be
 // stored.
-func (t *tx) wasRefused(err error) bool {
+func (t *failures) wasRefused(err error) bool {
 	var v *database.Violation
 	if v = t.Backend.Violation(err); v != nil {
 		return true

@@ -81,7 +81,7 @@ func (t *idCounter) countPastAll(ctx context.Context, k *model.Kind, models []*m
 	if last == nil || !free && t.Backend.Dialect().Name() == dialect.SQLite {
 		return nil
 	}
-	if t.Backend.Dialect().Name() == dialect.SQLite && !t.countsByTable(ctx) {
+	if t.Backend.Dialect().Name() == dialect.SQLite && !countsByTable(ctx, t.Tx) {
 		return nil
 	}
 	return t.moveCounter(ctx, k, last)
@@ -89,14 +89,14 @@ func (t *idCounter) countPastAll(ctx context.Context, k *model.Kind, models []*m
 
 // countsByTable reports whether a SQLite database has the table of counters, which comes with the first
 // AUTOINCREMENT.
-func (t *idCounter) countsByTable(ctx context.Context) bool {
+func countsByTable(ctx context.Context, t *transaction.Tx) bool {
 	ok, err := t.HasRow(ctx, "SELECT 1 FROM sqlite_master WHERE name='sqlite_sequence'")
 	return err == nil && ok
 }
 
 // exhaustedFault is the fault for a row that got no id because the database has counted to the last
 // one, which SQLite calls a full disk; nil where an error means anything else.
-func (t *tx) exhaustedFault(ctx context.Context, k *model.Kind, at string, err error) *fault.Fault {
+func (t *failures) exhaustedFault(ctx context.Context, k *model.Kind, at string, err error) *fault.Fault {
 	if k.Entity == nil || k.Entity.Key.Storage != descriptor.Int {
 		return nil
 	}
@@ -105,7 +105,7 @@ func (t *tx) exhaustedFault(ctx context.Context, k *model.Kind, at string, err e
 			return nil
 		}
 		last, lost := t.HasRow(ctx, "SELECT 1 FROM "+string(sqltext.AppendName(nil, k.Entity.Table))+" WHERE rowid=?", int64(math.MaxInt64))
-		if lost == nil && !last && t.counts.countsByTable(ctx) {
+		if lost == nil && !last && countsByTable(ctx, t.Tx) {
 			last, lost = t.HasRow(ctx, "SELECT 1 FROM sqlite_sequence WHERE name=? AND seq>=?", k.Entity.Table, int64(math.MaxInt64))
 		}
 		if lost != nil || !last {

@@ -14,7 +14,7 @@ import (
 
 // misfitFault is the fault for a value that the database refused without saying of which column,
 // at the field if that can be found; nil where refused is about anything else.
-func (t *tx) misfitFault(ctx context.Context, k *model.Kind, m *model.Values, refused error) *fault.Fault {
+func (t *failures) misfitFault(ctx context.Context, k *model.Kind, m *model.Values, refused error) *fault.Fault {
 	var f *fault.Fault
 	if !errors.As(refused, &f) || f.Code != fault.InvalidPayload || f.Path != "" || m == nil {
 		return nil
@@ -27,7 +27,7 @@ func (t *tx) misfitFault(ctx context.Context, k *model.Kind, m *model.Values, re
 }
 
 // refusedFields returns the fields of a model whose values the database does not take.
-func (t *tx) refusedFields(ctx context.Context, k *model.Kind, m *model.Values) (details []fault.Detail) {
+func (t *failures) refusedFields(ctx context.Context, k *model.Kind, m *model.Values) (details []fault.Detail) {
 	for i := range m.Fields {
 		field := &m.Fields[i]
 		why, err := t.refusedAlone(ctx, k, field)
@@ -43,7 +43,7 @@ func (t *tx) refusedFields(ctx context.Context, k *model.Kind, m *model.Values) 
 
 // refusedAlone says why the database does not take a value into its column, "" where it does. It
 // asks with statements that write nothing.
-func (t *tx) refusedAlone(ctx context.Context, k *model.Kind, f *model.FieldValue) (why string, err error) {
+func (t *failures) refusedAlone(ctx context.Context, k *model.Kind, f *model.FieldValue) (why string, err error) {
 	if f.Value == nil || t.Backend.Dialect().Name() != dialect.Postgres {
 		return "", nil
 	}
@@ -61,7 +61,7 @@ func (t *tx) refusedAlone(ctx context.Context, k *model.Kind, f *model.FieldValu
 		b = t.Statement()
 		b.Raw("SELECT CAST(CAST(").Arg(text).Raw(" AS text) AS " + f.Column.Native + ")")
 	}
-	end, err := t.Savepoint(ctx, false)
+	end, err := t.SQL.Savepoint(ctx, false)
 	if err != nil {
 		return "", err
 	}

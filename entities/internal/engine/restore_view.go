@@ -76,7 +76,7 @@ func (x *restoration) mayRecreate(ctx context.Context) error {
 		return nil
 	}
 	if x.t.caller.Hides(x.k) {
-		was, err := x.t.seePast(ctx, &follow.Entry{Set: x.row.Set}, x.k, x.id, x.Before, true, nil)
+		was, err := x.t.past().seePast(ctx, &follow.Entry{Set: x.row.Set}, x.k, x.id, x.Before, true, nil)
 		if err != nil {
 			return err
 		}

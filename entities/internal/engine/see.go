@@ -13,6 +13,8 @@ import (
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
+	"github.com/koan-go/koan/entities/internal/rules"
+	"github.com/koan-go/koan/entities/internal/transaction"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/database/sqltext"
 	"github.com/koan-go/koan/framework/fault"
@@ -44,10 +46,11 @@ func (l *ChangeLog) See(ctx context.Context, r follow.Reader, entry *follow.Entr
 			return nil, err
 		}
 	}
-	if err := t.checkRowSecurity(ctx, entry); err != nil {
+	past := t.past()
+	if err := past.checkRowSecurity(ctx, entry); err != nil {
 		return nil, t.Verdict(err)
 	}
-	condition, err := t.conditionOf(r.Condition)
+	condition, err := past.conditionOf(r.Condition)
 	if err != nil {
 		return nil, t.Verdict(err)
 	}
@@ -59,7 +62,7 @@ func (l *ChangeLog) See(ctx context.Context, r follow.Reader, entry *follow.Entr
 		if r.Condition != nil && entry.Images[i].Entity != r.Condition.Entity {
 			continue
 		}
-		c, err := t.see(ctx, entry, &entry.Images[i], condition)
+		c, err := past.see(ctx, entry, &entry.Images[i], condition)
 		if err != nil {
 			return nil, t.Verdict(err)
 		}
@@ -92,22 +95,32 @@ func parseCondition(m *model.Model, c *follow.Condition, guards *filter.Guards) 
 	return tree, nil
 }
 
+// pastView is what somebody may know of rows as they were.
+type pastView struct {
+	*transaction.Tx
+	tables account.Tables
+	by     *rules.View
+}
+
+// past returns how the caller of the call that is being served sees rows as they were.
+func (t *tx) past() *pastView { return &pastView{t.Tx, t.Tables, t.caller} }
+
 // conditionOf returns a reader's condition, which asks for no more than the reader may read; nil is none.
-func (t *tx) conditionOf(c *follow.Condition) (*filter.Tree, error) {
+func (t *pastView) conditionOf(c *follow.Condition) (*filter.Tree, error) {
 	if c == nil {
 		return nil, nil
 	}
 	var guards filter.Guards
-	tree, err := parseCondition(t.caller.Entities(), c, &guards)
+	tree, err := parseCondition(t.by.Entities(), c, &guards)
 	if err != nil {
 		return nil, err
 	}
-	return tree, guards.Obey(t.caller)
+	return tree, guards.Obey(t.by)
 }
 
 // checkRowSecurity refuses a caller from whom the database itself may hide rows of an entry, or
 // any if the entry is empty: its policies are about tables, and say nothing of rows as they were.
-func (t *tx) checkRowSecurity(ctx context.Context, entry *follow.Entry) error {
+func (t *pastView) checkRowSecurity(ctx context.Context, entry *follow.Entry) error {
 	if t.Backend.Dialect().Name() == dialect.SQLite {
 		return nil
 	}
@@ -118,7 +131,7 @@ func (t *tx) checkRowSecurity(ctx context.Context, entry *follow.Entry) error {
 		}
 	}
 	for _, k := range t.Model.ByName {
-		if t.Tables[k] == nil || len(entry.Images) > 0 && !kinds[k] || !t.caller.Shows(k) || !model.LivesIn(&k.Entity.Resource, t.Set) {
+		if t.tables[k] == nil || len(entry.Images) > 0 && !kinds[k] || !t.by.Shows(k) || !model.LivesIn(&k.Entity.Resource, t.Set) {
 			continue
 		}
 		b := t.Statement()
@@ -145,9 +158,9 @@ func (t *tx) checkRowSecurity(ctx context.Context, entry *follow.Entry) error {
 }
 
 // see returns a change as the caller may know of it, nil for one that it may not.
-func (t *tx) see(ctx context.Context, entry *follow.Entry, image *journal.Image, condition *filter.Tree) (*store.Change, error) {
+func (t *pastView) see(ctx context.Context, entry *follow.Entry, image *journal.Image, condition *filter.Tree) (*store.Change, error) {
 	k := t.Model.ByName[image.Entity]
-	if k == nil || t.Tables[k] == nil || !t.caller.Shows(k) || t.caller.Of(k) == nil {
+	if k == nil || t.tables[k] == nil || !t.by.Shows(k) || t.by.Of(k) == nil {
 		return nil, nil
 	}
 	id, err := k.ParseID(image.ID)
@@ -205,10 +218,10 @@ func stateOf(image *journal.Image) (s account.RowState, err error) {
 }
 
 // seesLinks reports whether the caller may read one of the relationships that have changed.
-func (t *tx) seesLinks(k *model.Kind, links []account.LinkState) bool {
+func (t *pastView) seesLinks(k *model.Kind, links []account.LinkState) bool {
 	for _, l := range links {
-		for _, j := range t.Tables[k].Joins {
-			if j.Table == l.Table && j.Own == l.Own && j.Edge != nil && t.caller.ReadsEdge(k, j.Edge) && t.caller.Shows(j.Edge.Target) {
+		for _, j := range t.tables[k].Joins {
+			if j.Table == l.Table && j.Own == l.Own && j.Edge != nil && t.by.ReadsEdge(k, j.Edge) && t.by.Shows(j.Edge.Target) {
 				return true
 			}
 		}
@@ -218,15 +231,15 @@ func (t *tx) seesLinks(k *model.Kind, links []account.LinkState) bool {
 
 // seePast returns a row as it was, nil where there was none that the caller may read and that a
 // condition is about.
-func (t *tx) seePast(ctx context.Context, entry *follow.Entry, k *model.Kind, id any, row map[string]account.Held, there bool, condition *filter.Tree) ([]byte, error) {
+func (t *pastView) seePast(ctx context.Context, entry *follow.Entry, k *model.Kind, id any, row map[string]account.Held, there bool, condition *filter.Tree) ([]byte, error) {
 	if !there {
 		return nil, nil
 	}
-	rule, err := t.caller.RowsOrNone(k)
+	rule, err := t.by.RowsOrNone(k)
 	if err != nil {
 		return nil, err
 	}
-	info := t.Tables[k]
+	info := t.tables[k]
 	past := read.Past{Columns: info.Columns, Values: make([]any, len(info.Columns))}
 	for i, column := range info.Columns {
 		v, known := row[column]
@@ -238,7 +251,7 @@ func (t *tx) seePast(ctx context.Context, entry *follow.Entry, k *model.Kind, id
 			return nil, err
 		}
 	}
-	return t.Reader.PastImage(ctx, t.SQL, t.caller.Of(k).Entity, k.BoundID(id), past, rule, condition)
+	return t.Reader.PastImage(ctx, t.SQL, t.by.Of(k).Entity, k.BoundID(id), past, rule, condition)
 }
 
 // reading is the attempt of who reads outside of a run: it writes nothing, and nobody is told

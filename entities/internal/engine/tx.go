@@ -35,8 +35,8 @@ func (t *tx) mutate(ctx context.Context, k *model.Kind, m ent.Mutation, next ent
 		t.ReportedTo.Forget()
 	}()
 	v, err := t.mutations.mutate(ctx, k, m, next)
-	if k.Entity != nil && m.Op().Is(ent.OpUpdate|ent.OpUpdateOne) {
-		err = t.appendFault(k, m, err)
+	if err != nil && k.Entity != nil && m.Op().Is(ent.OpUpdate|ent.OpUpdateOne) {
+		err = t.failures().appendFault(k, m, err)
 	}
 	return v, err
 }

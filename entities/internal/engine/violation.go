@@ -23,7 +23,7 @@ func (e *Engine) violationFault(ctx context.Context, t *tx, k *model.Kind, m *mo
 	if m != nil {
 		at = m.At
 	}
-	owner, names := t.columns(broken)
+	owner, names := t.failures().columns(broken)
 	other := "entity"
 	if owner != nil {
 		other = owner.Name()
@@ -55,7 +55,7 @@ func (e *Engine) violationFault(ctx context.Context, t *tx, k *model.Kind, m *mo
 			WithHint("A trigger of the database refused it; the message says why.").ByRule()
 	}
 	if m != nil && broken.Table == "" { // a domain's: those of tables name theirs
-		if details := t.refusedFields(ctx, k, m); len(details) > 0 {
+		if details := t.failures().refusedFields(ctx, k, m); len(details) > 0 {
 			return fault.Invalid(details...)
 		}
 	}
@@ -170,7 +170,7 @@ func (e *Engine) holders(ctx context.Context, t *tx, k *model.Kind, ids []any) (
 				queue = append(queue, transaction.Layer{Kind: child, IDs: found})
 				continue
 			}
-			h, err := t.holderOf(ctx, child, r, found)
+			h, err := t.failures().holderOf(ctx, child, r, found)
 			if err != nil {
 				return nil, err
 			}
@@ -183,13 +183,13 @@ func (e *Engine) holders(ctx context.Context, t *tx, k *model.Kind, ids []any) (
 }
 
 // holderOf is what the caller may know of rows that refer to others.
-func (t *tx) holderOf(ctx context.Context, child *model.Kind, r *descriptor.Referrer, ids []any) (holder, error) {
+func (t *failures) holderOf(ctx context.Context, child *model.Kind, r *descriptor.Referrer, ids []any) (holder, error) {
 	h := holder{kind: child}
-	seen := t.caller.Of(child)
-	if seen == nil || !t.caller.Shows(child) {
+	seen := t.by.Of(child)
+	if seen == nil || !t.by.Shows(child) {
 		return h, nil
 	}
-	left, err := t.caller.Readable(ctx, child, ids)
+	left, err := t.by.Readable(ctx, child, ids)
 	if err != nil {
 		return h, err
 	}
@@ -201,9 +201,9 @@ func (t *tx) holderOf(ctx context.Context, child *model.Kind, r *descriptor.Refe
 
 // columns turns a table and columns into an entity and its fields, as the caller
 // knows them: nil for an entity, and no names for columns, that he does not.
-func (t *tx) columns(v *database.Violation) (owner *model.Kind, names []string) {
+func (t *failures) columns(v *database.Violation) (owner *model.Kind, names []string) {
 	for _, k := range t.Model.ByName {
-		if k.Entity.Table == v.Table && t.caller.Knows(k) {
+		if k.Entity.Table == v.Table && t.by.Knows(k) {
 			owner = k
 		}
 	}
@@ -211,8 +211,8 @@ func (t *tx) columns(v *database.Violation) (owner *model.Kind, names []string) 
 		return nil, nil
 	}
 	seen := owner
-	if t.caller != nil {
-		seen = t.caller.Of(owner)
+	if t.by != nil {
+		seen = t.by.Of(owner)
 	}
 	for _, column := range v.Columns {
 		name := ""

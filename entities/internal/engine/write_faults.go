@@ -10,10 +10,20 @@ import (
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/rules"
+	"github.com/koan-go/koan/entities/internal/transaction"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/store"
 )
+
+// failures say what errors of writes mean to somebody.
+type failures struct {
+	*transaction.Tx
+	by *rules.View // who is told, nil before the first call
+}
+
+// failures returns those for the caller of the call that is being served.
+func (t *tx) failures() *failures { return &failures{t.Tx, t.caller} }
 
 // writeFault turns an error of a write into the fault that a caller can use. m is
 // what was written, nil for a deletion.
@@ -49,7 +59,7 @@ func (e *Engine) writeFault(ctx context.Context, t *tx, k *model.Kind, m *model.
 		return fault.New(fault.Forbidden, rules.Denial(err)).WithPath(at).
 			WithHint("A policy of the app refused the change; its message says why.").Because(err)
 	}
-	if f := t.exhaustedFault(ctx, k, at, err); f != nil {
+	if f := t.failures().exhaustedFault(ctx, k, at, err); f != nil {
 		return f
 	}
 	if broken := t.Backend.Violation(err); broken != nil {
@@ -76,12 +86,12 @@ func (e *Engine) writeFault(ctx context.Context, t *tx, k *model.Kind, m *model.
 		return fault.Newf(fault.Conflict, "the %s was changed or deleted by somebody else", k.Name()).Because(err)
 	}
 	if err, mine := t.Backend.Trouble(t.Set, err); mine {
-		if f := t.misfitFault(ctx, k, m, err); f != nil {
+		if f := t.failures().misfitFault(ctx, k, m, err); f != nil {
 			return f
 		}
 		return err
 	}
-	if f := t.unscannedFault(k, at, err); f != nil {
+	if f := t.failures().unscannedFault(k, at, err); f != nil {
 		return f
 	}
 	// What is left comes from a hook of the app, which has its reasons.
@@ -114,14 +124,14 @@ var unscanned = regexp.MustCompile(`sql: Scan error on column index \d+, name "(
 
 // unscannedFault is the fault of a row that ent has changed and cannot read again, since another
 // program has stored something else than its field's Go type holds; nil for other errors.
-func (t *tx) unscannedFault(k *model.Kind, at string, err error) *fault.Fault {
+func (t *failures) unscannedFault(k *model.Kind, at string, err error) *fault.Fault {
 	found := unscanned.FindStringSubmatch(err.Error())
 	if found == nil {
 		return nil
 	}
 	seen := k
-	if t.caller != nil {
-		seen = t.caller.Of(k)
+	if t.by != nil {
+		seen = t.by.Of(k)
 	}
 	what := "a stored value"
 	if seen != nil {
