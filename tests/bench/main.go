@@ -148,6 +148,23 @@ var suites = []suite{
 		{"RESTRivals/page/clients=1", "REST: 20 rows, p50", "PocketBase", "x-rival", "1"},
 		{"RESTRivals/page/clients=16", "REST: 20 rows, 16 clients, p50", "PocketBase", "x-rival", "1"},
 	}},
+	{"./tests/rest", "Creates", []row{
+		{"Creates/clients=1", "REST: create on PostgreSQL that keeps what it says, part of the raw rows per second", "INSERT of a row", "of-raw", ""},
+		{"Creates/clients=4", "the same by 4 clients", "INSERT of a row", "of-raw", "0.6"},
+		{"Creates/clients=16", "the same by 16 clients", "INSERT of a row", "of-raw", "0.6"},
+		{"Creates/clients=64", "the same by 64 clients", "INSERT of a row", "of-raw", "0.6"},
+		{"Creates/clients=16", "rows per second of those 16", "", "rows/s", ""},
+		{"Creates/clients=64", "rows per second of those 64", "", "rows/s", ""},
+	}},
+	{"./tests/tokens", "FirstList", []row{
+		{"FirstList/4", "the first tools/list of an app of 4 entities, in ms", "", "ms", ""},
+		{"FirstList/50", "the same with 50 entities, in ms", "", "ms", ""},
+		{"FirstList/200", "the same with 200 entities, in ms", "", "ms", "30"},
+	}},
+	{"./codemode/internal/language/javascript", "PrepareBound", []row{
+		{"PrepareBound/4", "what a script runs in, of an app of 4 entities, in µs", "", "µs", ""},
+		{"PrepareBound/200", "the same of 200 entities, in µs", "", "µs", ""},
+	}},
 	{"./tests/servers", "ThousandTools", []row{
 		{"ThousandToolsSearch", "gateway over 1,000 tools: search, in ms", "", "ms", "5"},
 		{"ThousandToolsStart", "gateway over 1,000 tools: start to the answer of tools/list, lists on the disk, in ms", "", "p50-ms", "300"},
