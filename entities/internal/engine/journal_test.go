@@ -247,6 +247,10 @@ func TestJournalIsForThoseWhoMayReadIt(t *testing.T) {
 	}
 }
 
+// journalLease is short, so that a dead process is found out soon, and long enough for a living one
+// to renew it on a busy machine.
+const journalLease = 4 * time.Second
+
 // TestJournalOfAKilledApp kills an app between a run's commit and its record, and
 // in the middle of scripts; another process of the app lives on.
 func TestJournalOfAKilledApp(t *testing.T) {
@@ -255,7 +259,7 @@ func TestJournalOfAKilledApp(t *testing.T) {
 		return
 	}
 	at := place(t)
-	set := map[string]any{"journal.leaseMs": 600 * time.Millisecond}
+	set := map[string]any{"journal.leaseMs": journalLease}
 	alive := startJournaled(t, at, set)
 	going, end := make(chan struct{}), make(chan struct{})
 	done := make(chan error, 1)
@@ -273,7 +277,7 @@ func TestJournalOfAKilledApp(t *testing.T) {
 
 	require.Eventually(t, func() bool {
 		return alive.call("KoanRun.count", `{"filter":{"repaired":true}}`)["count"].(float64) == 3
-	}, 20*time.Second, 100*time.Millisecond)
+	}, time.Minute, 100*time.Millisecond)
 	byCode := map[string]map[string]any{}
 	for _, r := range alive.runs(`{"filter":{"repaired":true}}`) {
 		code, _ := r["code"].(string)
@@ -303,7 +307,7 @@ func TestJournalVictim(t *testing.T) {
 	if at == "" {
 		return
 	}
-	j := startJournaled(t, at, map[string]any{"journal.leaseMs": 600 * time.Millisecond})
+	j := startJournaled(t, at, map[string]any{"journal.leaseMs": journalLease})
 	hanging := make(chan struct{})
 	go func() {
 		_ = j.run(run.Spec{Atomic: true, Code: "hangs", CodeDigest: "sha256:hangs"}, func(ctx context.Context, a *run.Attempt) (run.Return, error) {
