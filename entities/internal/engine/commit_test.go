@@ -14,6 +14,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/tests/fixture/ent"
 	"github.com/koan-go/koan/tests/pgtest"
+	"github.com/koan-go/koan/tests/race"
 )
 
 // wire is a network between the app and PostgreSQL that can break.
@@ -101,6 +102,7 @@ func (w *wire) carry(client, server net.Conn) {
 
 // When nobody hears how a commit ended, its receipt tells.
 func TestTheReceiptTellsHowACommitEnded(t *testing.T) {
+	race.Detect(t)
 	t.Parallel()
 	w, where := between(t, pgtest.Place(t))
 	a := startIn(t, where, ent.Entities())

@@ -24,6 +24,7 @@ import (
 	"github.com/koan-go/koan/framework/run/once"
 	"github.com/koan-go/koan/framework/run/record"
 	"github.com/koan-go/koan/tests/fixture/ent"
+	"github.com/koan-go/koan/tests/race"
 )
 
 // journalHost is a host whose app keeps a journal.
@@ -149,6 +150,7 @@ func invoke(ctx context.Context, a *run.Attempt, op, input string) error {
 }
 
 func TestJournalKeepsRunsAndCalls(t *testing.T) {
+	race.Detect(t)
 	t.Parallel()
 	if forEach(t, TestJournalKeepsRunsAndCalls) {
 		return
@@ -223,6 +225,7 @@ func TestJournalKeepsRunsAndCalls(t *testing.T) {
 }
 
 func TestJournalIsForThoseWhoMayReadIt(t *testing.T) {
+	race.Detect(t)
 	t.Parallel()
 	j := startJournaled(t, place(t), nil)
 	j.as = auth.Principal{Subject: "bob", Scopes: []string{"koan:other"}, Sets: []string{"*"}}
@@ -254,6 +257,7 @@ const journalLease = 4 * time.Second
 // TestJournalOfAKilledApp kills an app between a run's commit and its record, and
 // in the middle of scripts; another process of the app lives on.
 func TestJournalOfAKilledApp(t *testing.T) {
+	race.Detect(t)
 	t.Parallel()
 	if forEach(t, TestJournalOfAKilledApp) {
 		return
@@ -302,6 +306,7 @@ func TestJournalOfAKilledApp(t *testing.T) {
 
 // TestJournalVictim is the process that is killed.
 func TestJournalVictim(t *testing.T) {
+	race.Detect(t)
 	t.Parallel()
 	at := os.Getenv("KOAN_TEST_PLACE")
 	if at == "" {
@@ -341,6 +346,7 @@ type withheld struct{ journal.Sink }
 func (withheld) Append(context.Context, journal.Record) {}
 
 func TestJournalForgets(t *testing.T) {
+	race.Detect(t)
 	t.Parallel()
 	if forEach(t, TestJournalForgets) {
 		return
@@ -404,6 +410,7 @@ func TestSensitiveValuesStandInNoError(t *testing.T) {
 // TestJournalOfARunThatIsGoneOnWith keeps one record of a run with a key, however
 // often it was begun, and one of each call that got its reply again.
 func TestJournalOfARunThatIsGoneOnWith(t *testing.T) {
+	race.Detect(t)
 	t.Parallel()
 	if forEach(t, TestJournalOfARunThatIsGoneOnWith) {
 		return

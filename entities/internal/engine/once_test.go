@@ -13,6 +13,7 @@ import (
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/once"
 	"github.com/koan-go/koan/tests/fixture/ent"
+	"github.com/koan-go/koan/tests/race"
 )
 
 func TestOnceGivesTheFirstResult(t *testing.T) {
@@ -89,6 +90,7 @@ func TestOnceWithoutAWrite(t *testing.T) {
 }
 
 func TestOnceWhileItRuns(t *testing.T) {
+	race.Detect(t)
 	t.Parallel()
 	if forEach(t, TestOnceWhileItRuns) {
 		return
@@ -124,6 +126,7 @@ func TestOnceWhileItRuns(t *testing.T) {
 }
 
 func TestOnceManyAtOnce(t *testing.T) {
+	race.Detect(t)
 	t.Parallel()
 	if forEach(t, TestOnceManyAtOnce) {
 		return
@@ -220,6 +223,7 @@ func TestOnceAfterAFailure(t *testing.T) {
 // TestOnceThoughTheHolderWasDead: a process that nobody has heard of for longer
 // than its lease wakes up when another one has done its work.
 func TestOnceThoughTheHolderWasDead(t *testing.T) {
+	race.Detect(t)
 	t.Parallel()
 	if forEach(t, TestOnceThoughTheHolderWasDead) {
 		return
@@ -381,6 +385,7 @@ func TestOnceCutOff(t *testing.T) {
 // TestOnceOverAttempts: an attempt that gives way to a slow call outside, and one
 // whose snapshot is stale, hold the same key.
 func TestOnceOverAttempts(t *testing.T) {
+	race.Detect(t)
 	t.Parallel()
 	if forEach(t, TestOnceOverAttempts) {
 		return

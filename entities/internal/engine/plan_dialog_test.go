@@ -11,9 +11,11 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/approve"
 	"github.com/koan-go/koan/framework/run/once"
+	"github.com/koan-go/koan/tests/race"
 )
 
 func TestAPersonIsAsked(t *testing.T) {
+	race.Detect(t)
 	t.Parallel()
 	if forEach(t, TestAPersonIsAsked) {
 		return

@@ -18,6 +18,7 @@ import (
 	"github.com/koan-go/koan/framework/run/approve"
 	"github.com/koan-go/koan/framework/run/once"
 	"github.com/koan-go/koan/framework/run/store"
+	"github.com/koan-go/koan/tests/race"
 )
 
 // makes is a job that makes a todo with a step, so that one new row refers to another.
@@ -234,6 +235,7 @@ func TestAPlanPausesBeforeWhatIsOutside(t *testing.T) {
 }
 
 func TestTwoApproveAtOnce(t *testing.T) {
+	race.Detect(t)
 	t.Parallel()
 	if forEach(t, TestTwoApproveAtOnce) {
 		return

@@ -20,6 +20,7 @@ import (
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/approve"
 	"github.com/koan-go/koan/framework/run/once"
+	"github.com/koan-go/koan/tests/race"
 )
 
 // caller is a client that calls again with its answers, as those of 2026-07-28 do.
@@ -237,6 +238,7 @@ func TestWhoAppliesAPlanIsAsked(t *testing.T) {
 // Calls outside that a script makes at once are agreed to one after the other, and
 // each is made once.
 func TestCallsAtOnceAreAskedAboutOneByOne(t *testing.T) {
+	race.Detect(t)
 	t.Parallel()
 	if forEach(t, TestCallsAtOnceAreAskedAboutOneByOne) {
 		return

@@ -24,6 +24,7 @@ import (
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/tests/fixture/ent"
 	"github.com/koan-go/koan/tests/pgtest"
+	"github.com/koan-go/koan/tests/race"
 )
 
 // body is a code operation that makes attempts of a Go function.
@@ -92,6 +93,7 @@ func (a *app) with(op *catalog.Operation) *catalog.View {
 var atomic = run.Spec{Atomic: true}
 
 func TestNoUpdateIsLost(t *testing.T) {
+	race.Detect(t)
 	t.Parallel()
 	if forEach(t, TestNoUpdateIsLost) {
 		return
@@ -151,6 +153,7 @@ func stale(a *app, attempt *run.Attempt) error {
 }
 
 func TestLaterAttemptsGenerateTheSame(t *testing.T) {
+	race.Detect(t)
 	t.Parallel()
 	if forEach(t, TestLaterAttemptsGenerateTheSame) {
 		return

@@ -13,6 +13,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/tests/race"
 )
 
 // report is the document of the runs' reports.
@@ -96,6 +97,7 @@ func TestReportsOfRuns(t *testing.T) {
 }
 
 func TestNoReportsWithoutAJournal(t *testing.T) {
+	race.Detect(t)
 	t.Parallel()
 	j := startJournaled(t, place(t), map[string]any{"journal.enabled": false})
 	require.Empty(t, j.view.Snapshot().Documents())

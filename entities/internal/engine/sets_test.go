@@ -12,6 +12,7 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/fault"
 	v2 "github.com/koan-go/koan/tests/growth/v2/ent"
+	"github.com/koan-go/koan/tests/race"
 )
 
 // descriptors counts the process's open files; -1 where the system does not say.
@@ -32,6 +33,7 @@ func heap() uint64 {
 
 // Many times as many sets as stay open. The thousand are in make soak.
 func TestManySets(t *testing.T) {
+	race.Detect(t)
 	if forEach(t, TestManySets) {
 		return
 	}

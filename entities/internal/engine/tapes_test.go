@@ -11,6 +11,7 @@ import (
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/record"
 	"github.com/koan-go/koan/framework/run/replay"
+	"github.com/koan-go/koan/tests/race"
 )
 
 // keeping starts the app with an engine that keeps every run for a replay.
@@ -27,6 +28,7 @@ func keeping(t *testing.T, place string, journal bool, o replay.Options) *journa
 // What is kept of runs comes back at once and after a start, goes when it is old, and
 // the oldest go where it is too much; with the journal's writer, and without.
 func TestShelfOfTapes(t *testing.T) {
+	race.Detect(t)
 	t.Parallel()
 	if forEach(t, TestShelfOfTapes) {
 		return
@@ -76,6 +78,7 @@ func TestShelfOfTapes(t *testing.T) {
 
 // A caller with many runs pushes out its own alone, however old those of others are.
 func TestTapesOfACallerStayBesideAFlood(t *testing.T) {
+	race.Detect(t)
 	t.Parallel()
 	if forEach(t, TestTapesOfACallerStayBesideAFlood) {
 		return
@@ -117,6 +120,7 @@ func TestTapesOfACallerStayBesideAFlood(t *testing.T) {
 // Tapes that an earlier version kept without their callers are read, and go as one
 // caller's.
 func TestTapesOfAnEarlierVersion(t *testing.T) {
+	race.Detect(t)
 	t.Parallel()
 	if forEach(t, TestTapesOfAnEarlierVersion) {
 		return

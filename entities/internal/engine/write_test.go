@@ -11,6 +11,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/tests/fixture/ent"
+	"github.com/koan-go/koan/tests/race"
 )
 
 func TestRefusesBadWrites(t *testing.T) {
@@ -104,6 +105,7 @@ func TestPatchTakesAnEntityThatWasRead(t *testing.T) {
 }
 
 func TestReportsEverythingWrongAtOnce(t *testing.T) {
+	race.Detect(t)
 	t.Parallel()
 	if forEach(t, TestReportsEverythingWrongAtOnce) {
 		return
@@ -315,6 +317,7 @@ func encode(t testing.TB, v any) json.RawMessage {
 }
 
 func TestStoresManyAtOnce(t *testing.T) {
+	race.Detect(t)
 	t.Parallel()
 	if forEach(t, TestStoresManyAtOnce) {
 		return

@@ -14,10 +14,12 @@ import (
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/tests/pgtest"
+	"github.com/koan-go/koan/tests/race"
 )
 
 // Calls share memory through pools, never what stands in it.
 func TestConcurrentCalls(t *testing.T) {
+	race.Detect(t)
 	t.Parallel()
 	if pgtest.ForEach(t, TestConcurrentCalls) {
 		return

@@ -13,6 +13,7 @@ import (
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/tests/race"
 )
 
 func decoder(op string) func(raw []byte, e *descriptor.Entity) error {
@@ -104,6 +105,7 @@ func TestWrongInputs(t *testing.T) {
 }
 
 func TestAllProblemsAtOnce(t *testing.T) {
+	race.Detect(t)
 	t.Parallel()
 	f := fault.From(decoder("collection")([]byte(`{"page":0,"sort":"nope","filter":{"titel":1,"pages":"x"},"with":"autor","nope":1,"cursor":"x"}`), books))
 	var paths []string
