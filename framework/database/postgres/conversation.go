@@ -101,12 +101,12 @@ func (s *Server) beginOwn(pool *sql.DB, level string) *Tx {
 // locksExclusively reports whether the attempt should not share the lock of a set that it writes
 // to.
 func (c *conversation) locksExclusively() bool {
-	return c.attempt != nil && (c.attempt.Number() > 2 || !c.attempt.Atomic())
+	return c.attempt != nil && (c.attempt.Number() > 1 || !c.attempt.Atomic())
 }
 
 // locksAlways reports whether the attempt takes the lock even where nobody knows that it
 // writes, since it has been stale too often.
-func (c *conversation) locksAlways() bool { return c.attempt != nil && c.attempt.Number() > 3 }
+func (c *conversation) locksAlways() bool { return c.attempt != nil && c.attempt.Number() > 2 }
 
 // hasNotRead reports whether nothing was read yet.
 func (c *conversation) hasNotRead() bool { return c.sent == 0 }

@@ -49,10 +49,9 @@ func (t *Tx) Ended() bool { return t.ended || t.c.state == over }
 // next statement, which ends in the reason where it is not given.
 //
 // Who writes shares the set's lock with all others that write, and PostgreSQL finds
-// out whether they were in each other's way. The third attempt, and a call that
+// out whether they were in each other's way. A later attempt, and a call that
 // commits by itself and so cannot be repeated, takes the lock alone and before it
-// reads: then nobody can be in its way. The second does not: mostly it is in nobody's
-// way, and all others would wait for it.
+// reads: then nobody can be in its way.
 func (t *Tx) Write(ctx context.Context) error {
 	switch {
 	case t.Ended():
