@@ -274,6 +274,12 @@ type Tx interface {
 	With(ctx context.Context) context.Context
 }
 
+// Counter is a Tx that may count its statements, whoever makes them, and the savepoints that it was rolled
+// back to: while the number is the same, nothing of what it sees has changed.
+type Counter interface {
+	Statements() (n int, counted bool)
+}
+
 // Rule is a kind of rule that databases check.
 type Rule int
 

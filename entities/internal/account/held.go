@@ -110,14 +110,9 @@ func (t *History) readHeld(ctx context.Context, k *model.Kind, ids []any, out ma
 		if err != nil {
 			return err
 		}
-		row, size := make(HeldRow, len(values)), beforeBytes
-		for i, v := range values {
-			if row[i], err = Hold(v); err != nil {
-				return fmt.Errorf("%s of %s: %w", info.Columns[i], k.Name(), err)
-			}
-			if row[i] != nil {
-				size += len(*row[i]) + 16
-			}
+		row, size, err := t.heldRow(k, values)
+		if err != nil {
+			return err
 		}
 		if !room(size) {
 			return errNoImages

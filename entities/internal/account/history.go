@@ -36,6 +36,7 @@ type History struct {
 	tables Tables
 	log    *changes.Log
 	found
+	created created
 	Unnamed int // writes to rows of no entity
 }
 
@@ -56,7 +57,7 @@ func (t *History) keepsPast() bool {
 	if t.Attempt.KeepsImages() {
 		return true
 	}
-	t.found, t.Unnamed = found{}, 0
+	t.found, t.created, t.Unnamed = found{}, created{}, 0
 	return false
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 
 	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/model"
@@ -35,13 +36,25 @@ func (t *Account) Images(ctx context.Context) (out []journal.Image, complete boo
 	if !t.Past.keepsPast() {
 		return nil, false, nil
 	}
-	ids := map[*model.Kind][]any{}
+	created := t.Past.asCreated()
+	ids, now := map[*model.Kind][]any{}, map[*model.Kind]map[string]HeldRow{}
 	for _, p := range t.Past.order {
-		ids[p.kind] = append(ids[p.kind], p.id)
+		if row, known := created[changes.RowOf(p.kind, p.id)]; known {
+			if now[p.kind] == nil {
+				now[p.kind] = map[string]HeldRow{}
+			}
+			now[p.kind][p.kind.FormatID(p.id)] = row
+		} else {
+			ids[p.kind] = append(ids[p.kind], p.id)
+		}
 	}
-	now := make(map[*model.Kind]map[string]HeldRow, len(ids))
 	for k, some := range ids {
-		now[k], err = t.Past.heldRows(ctx, k, some)
+		read, err := t.Past.heldRows(ctx, k, some)
+		if now[k] == nil {
+			now[k] = read
+		} else {
+			maps.Copy(now[k], read)
+		}
 		if errors.Is(err, errNoImages) {
 			return nil, false, nil
 		}
@@ -49,7 +62,7 @@ func (t *Account) Images(ctx context.Context) (out []journal.Image, complete boo
 			return nil, false, t.Verdict(err)
 		}
 	}
-	links, err := t.Past.changedLinks(ctx)
+	links, err := t.Past.changedLinks(ctx, created)
 	if errors.Is(err, errNoImages) {
 		return nil, false, nil
 	}
@@ -133,9 +146,13 @@ func (t *History) imageOf(p *Past, is HeldRow, links []LinkState, whole bool) (i
 
 // changedLinks returns the links that differ from what the transaction found, with the rows
 // that they link: with both where it has written both.
-func (t *History) changedLinks(ctx context.Context) (map[*Past][]LinkState, error) {
+// created are rows after whose insertion nothing was done: nothing is linked with them.
+func (t *History) changedLinks(ctx context.Context, created map[changes.Row]HeldRow) (map[*Past][]LinkState, error) {
 	out := map[*Past][]LinkState{}
 	for _, l := range t.links {
+		if _, known := created[changes.RowOf(l.of.kind, l.of.id)]; known {
+			continue
+		}
 		s := LinkState{Table: l.join.Table, Own: l.join.Own, Other: l.join.Other}
 		now, err := t.heldLinks(ctx, l.of, l.join)
 		if err != nil {

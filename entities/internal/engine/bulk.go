@@ -281,14 +281,15 @@ func (b *bulk) insertAlike(ctx context.Context, some []int) error {
 	type stored struct {
 		id   any
 		json []byte
+		held []any
 	}
 	if err := b.t.HoldWrites(len(some)); err != nil {
 		return err
 	}
 	back := make([]stored, 0, len(some))
-	err := b.t.Writer.Insert(ctx, b.t.SQL, b.k.Entity, rows, named, func(key any, row []byte) error {
+	err := b.t.Writer.Insert(ctx, b.t.SQL, b.k.Entity, rows, named, b.t.Past.HeldAsReturned(b.k), func(key any, row []byte, held []any) error {
 		id, err := b.k.ScanID(key)
-		back = append(back, stored{id, read.Own(row)})
+		back = append(back, stored{id, read.Own(row), held})
 		return err
 	})
 	if err != nil {
@@ -312,6 +313,9 @@ func (b *bulk) insertAlike(ctx context.Context, some []int) error {
 			}
 		}
 		b.t.RecordCreated(b.k, s.id)
+		if err := b.t.Past.KnowCreated(b.k, s.id, s.held); err != nil {
+			return err
+		}
 		if err := b.t.HoldImage(b.k, s.id, len(s.json)); err != nil {
 			return err
 		}

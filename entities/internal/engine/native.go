@@ -181,9 +181,11 @@ func (e *Engine) insert(ctx context.Context, t *tx, k *model.Kind, p *prepared) 
 		return nil, err
 	}
 	var id any
+	var held []any
+	more := t.Past.HeldAsReturned(k)
 	err = t.SQL.Alone(func() (wrote bool, err error) {
-		err = e.data.Writer.Insert(t.RowContext(ctx), t.SQL, k.Entity, []write.Row{p.row}, p.model.ID != nil, func(key any, row []byte) (err error) {
-			wrote, out = true, read.Own(row)
+		err = e.data.Writer.Insert(t.RowContext(ctx), t.SQL, k.Entity, []write.Row{p.row}, p.model.ID != nil, more, func(key any, row []byte, values []any) (err error) {
+			wrote, out, held = true, read.Own(row), values
 			id, err = k.ScanID(key)
 			return err
 		})
@@ -196,6 +198,9 @@ func (e *Engine) insert(ctx context.Context, t *tx, k *model.Kind, p *prepared) 
 		return nil, t.unseenRow(k, p.model)
 	}
 	t.RecordCreated(k, id)
+	if err := t.Past.KnowCreated(k, id, held); err != nil {
+		return nil, err
+	}
 	if err := t.HoldImage(k, id, len(out)); err != nil {
 		return nil, err
 	}

@@ -194,7 +194,7 @@ func (e *Engine) Count(ctx context.Context, q Querier, c *Count) ([]byte, error)
 // are larger than the limit of a call.
 func (e *Engine) Image(ctx context.Context, q Querier, entity *descriptor.Entity, key any, rule *filter.Rule) (out []byte, err error) {
 	s := &selection{entity: entity, layout: fullLayout(entity)}
-	err = e.eachRow(ctx, q, s, e.selectOne(s, key, rule), func(_ any, row []byte) error {
+	err = e.eachRow(ctx, q, s, e.selectOne(s, key, rule), 0, func(_ any, row []byte, _ []any) error {
 		out = Own(row)
 		return nil
 	})

@@ -17,11 +17,15 @@ func (e *Engine) Statement() *sqltext.Builder { return e.builder() }
 // Returned ends a writing statement on an entity's table with what it gives back,
 // and runs it: each is called for every row that was written, in the order in
 // which the database gives them, with the row's key as the database has it and its
-// JSON as Image returns it. The JSON is valid until each returns.
-func (e *Engine) Returned(ctx context.Context, q Querier, entity *descriptor.Entity, b *sqltext.Builder, each func(key any, row []byte) error) error {
+// JSON as Image returns it. The JSON is valid until each returns. more are expressions that
+// the statement gives back as well: their values, which each may keep.
+func (e *Engine) Returned(ctx context.Context, q Querier, entity *descriptor.Entity, b *sqltext.Builder, more []string, each func(key any, row []byte, more []any) error) error {
 	s := &selection{entity: entity, layout: fullLayout(entity)}
 	b.Raw(" RETURNING ").Raw(s.layout.returning(e.dialect))
-	return e.eachRow(ctx, q, s, b, each)
+	for _, expression := range more {
+		b.Raw(", ").Raw(expression)
+	}
+	return e.eachRow(ctx, q, s, b, len(more), each)
 }
 
 // maxImages bounds the keys of one statement.
@@ -36,7 +40,8 @@ func (e *Engine) Images(ctx context.Context, q Querier, entity *descriptor.Entit
 		b := e.builder()
 		b.Raw("SELECT ").Raw(s.layout.returning(e.dialect)).Raw(" FROM ").Name(entity.Table)
 		b.Raw(" WHERE ").Name(entity.Key.Name).Raw(" IN (").List(keys[:n]).Raw(")")
-		if err := e.eachRow(ctx, q, s, b, each); err != nil {
+		row := func(key any, row []byte, _ []any) error { return each(key, row) }
+		if err := e.eachRow(ctx, q, s, b, 0, row); err != nil {
 			return err
 		}
 		keys = keys[n:]
@@ -44,8 +49,8 @@ func (e *Engine) Images(ctx context.Context, q Querier, entity *descriptor.Entit
 	return nil
 }
 
-// eachRow runs a statement that selects a layout's columns.
-func (e *Engine) eachRow(ctx context.Context, q Querier, s *selection, b *sqltext.Builder, each func(key any, row []byte) error) (err error) {
+// eachRow runs a statement that selects a layout's columns, and so many more.
+func (e *Engine) eachRow(ctx context.Context, q Querier, s *selection, b *sqltext.Builder, more int, each func(key any, row []byte, more []any) error) (err error) {
 	rows, err := e.query(ctx, q, b)
 	if err != nil {
 		return err
@@ -58,14 +63,18 @@ func (e *Engine) eachRow(ctx context.Context, q Querier, s *selection, b *sqltex
 	r.cells[0].keep = &r.key
 	for rows.Next() {
 		l.buf = l.buf[:0]
-		if err := rows.Scan(r.dest...); err != nil {
+		into, values := r.dest, make([]any, more)
+		for i := range values {
+			into = append(into, &values[i])
+		}
+		if err := rows.Scan(into...); err != nil {
 			return nameRow(err, s.entity, l.buf)
 		}
 		l.buf = append(l.buf, '}')
 		if held, ok := r.key.(keyBytes); ok {
 			r.key = []byte(held)
 		}
-		if err := each(r.key, l.buf); err != nil {
+		if err := each(r.key, l.buf, values); err != nil {
 			return err
 		}
 		if cap(l.buf) > maxPooled {

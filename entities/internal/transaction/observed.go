@@ -34,6 +34,14 @@ func (w *observedTx) QueryContext(ctx context.Context, query string, args ...any
 	return rows, err
 }
 
+// Statements implements database.Counter.
+func (w *observedTx) Statements() (int, bool) {
+	if c, ok := w.Tx.(database.Counter); ok {
+		return c.Statements()
+	}
+	return 0, false
+}
+
 // Driver implements database.Tx: what ent does is watched too.
 func (w *observedTx) Driver() *database.TxDriver {
 	if w.driver == nil {

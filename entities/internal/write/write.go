@@ -62,8 +62,9 @@ const maxKeys = 1024
 // Insert stores rows of one shape in as few statements as they take; each is
 // called for every row that was stored, with its key as the database has it and
 // its JSON, valid until each returns. With quiet a row whose key is there already
-// is passed over.
-func (w *Writer) Insert(ctx context.Context, q read.Querier, e *descriptor.Entity, rows []Row, quiet bool, each func(key any, row []byte) error) error {
+// is passed over. more are expressions over the stored row, whose values each gets, too; none
+// where the rows are wide.
+func (w *Writer) Insert(ctx context.Context, q read.Querier, e *descriptor.Entity, rows []Row, quiet bool, more []string, each func(key any, row []byte, more []any) error) error {
 	for len(rows) > 0 {
 		n := portion(rows)
 		b := w.reader.Statement()
@@ -88,7 +89,7 @@ func (w *Writer) Insert(ctx context.Context, q read.Querier, e *descriptor.Entit
 		if quiet {
 			b.Raw(" ON CONFLICT (").Name(e.Key.Name).Raw(") DO NOTHING")
 		}
-		if err := w.returned(ctx, q, e, b, rows[:n], each); err != nil {
+		if err := w.returned(ctx, q, e, b, rows[:n], more, each); err != nil {
 			return err
 		}
 		rows = rows[n:]
@@ -143,7 +144,7 @@ func (w *Writer) Update(ctx context.Context, q read.Querier, e *descriptor.Entit
 	if version != nil {
 		b.Raw(" AND ").Name(e.VersionColumn).Raw("=").Arg(*version)
 	}
-	err = w.returned(ctx, q, e, b, []Row{r}, func(_ any, row []byte) error {
+	err = w.returned(ctx, q, e, b, []Row{r}, nil, func(_ any, row []byte, _ []any) error {
 		out = read.Own(row)
 		return nil
 	})
@@ -153,19 +154,19 @@ func (w *Writer) Update(ctx context.Context, q read.Querier, e *descriptor.Entit
 // returned ends and runs a statement that gives the rows back which it wrote. SQLite keeps
 // what RETURNING gives until the statement is over, several times: wide rows are read
 // afterwards instead, in no order.
-func (w *Writer) returned(ctx context.Context, q read.Querier, e *descriptor.Entity, b *sqltext.Builder, rows []Row, each func(key any, row []byte) error) error {
+func (w *Writer) returned(ctx context.Context, q read.Querier, e *descriptor.Entity, b *sqltext.Builder, rows []Row, more []string, each func(key any, row []byte, more []any) error) error {
 	all := 0
 	for _, r := range rows {
 		all += r.Size()
 	}
 	if all < wideBytes {
-		return w.reader.Returned(ctx, q, e, b, each)
+		return w.reader.Returned(ctx, q, e, b, more, each)
 	}
 	keys, err := w.reader.ReturnedKeys(ctx, q, e, b)
 	if err != nil {
 		return err
 	}
-	return w.reader.Images(ctx, q, e, keys, each)
+	return w.reader.Images(ctx, q, e, keys, func(key any, row []byte) error { return each(key, row, nil) })
 }
 
 // wideBytes is from how many bytes of text on rows are wide, together.

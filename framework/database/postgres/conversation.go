@@ -42,18 +42,19 @@ type conversation struct {
 	level   string
 	careful bool // reads have savepoints
 
-	conn    *sql.Conn
-	state   state
-	members int
-	path    *Database // whose schema names are looked for in; nil for no set's
-	vars    []database.Variable
-	due     string // goes out with the next statement
-	lazy    string // goes out with what is due: RELEASE, which may as well be left out
-	sent    int    // how often something due went out
-	saves   []savepoint
-	writes  int   // statements of sets that are written to
-	stale   bool  // only a new attempt can succeed
-	broken  error // why what was due was refused: nobody knows how much of it there is
+	conn       *sql.Conn
+	state      state
+	members    int
+	path       *Database // whose schema names are looked for in; nil for no set's
+	vars       []database.Variable
+	due        string // goes out with the next statement
+	lazy       string // goes out with what is due: RELEASE, which may as well be left out
+	sent       int    // how often something due went out
+	statements int    // of the sets' transactions, and rollbacks to savepoints
+	saves      []savepoint
+	writes     int   // statements of sets that are written to
+	stale      bool  // only a new attempt can succeed
+	broken     error // why what was due was refused: nobody knows how much of it there is
 }
 
 // savepoint is one that is open.
@@ -256,6 +257,7 @@ func (c *conversation) rollbackTo(ctx context.Context, s savepoint) error {
 	if c.broken != nil {
 		return c.broken
 	}
+	c.statements++
 	c.due, c.lazy, c.path, c.vars = "", "", s.path, s.vars
 	_, err := c.conn.ExecContext(ctx, "ROLLBACK TO SAVEPOINT "+s.name)
 	c.lazy = "RELEASE SAVEPOINT " + s.name + ";"

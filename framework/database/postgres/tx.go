@@ -109,6 +109,9 @@ func (t *Tx) Recover(ctx context.Context) error {
 	return t.c.recoverFromError(context.WithoutCancel(ctx))
 }
 
+// Statements implements database.Counter.
+func (t *Tx) Statements() (int, bool) { return t.c.statements, true }
+
 // Stale implements database.Tx.
 func (t *Tx) Stale(err error) bool { return t.c.stale || errors.Is(err, store.ErrStale) || Again(err) }
 
@@ -117,6 +120,7 @@ func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.
 	if t.Ended() {
 		return nil, errEnded
 	}
+	t.c.statements++
 	if t.writing {
 		t.c.replan()
 	}
@@ -132,6 +136,7 @@ func (t *Tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Re
 	if t.Ended() {
 		return nil, errEnded
 	}
+	t.c.statements++
 	if t.writing {
 		t.c.replan()
 	}
