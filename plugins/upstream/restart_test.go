@@ -102,7 +102,7 @@ func TestKeptToolsRefuseNothingBeforeTheyAreCompared(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := writeTool(t, filepath.Join(ownHome(t), "tool"), fmt.Sprintf(strict, "work", "was"))
-			settings := map[string]string{"env." + toolFileVariable: file, "env." + delayVariable: "500ms", "effects.*": "write"}
+			settings := map[string]string{"env." + toolFileVariable: file, "env." + delayVariable: "1500ms", "effects.*": "write"}
 			first := restarted(t, settings)
 			require.Eventually(t, func() bool { return hasTool(first, "work") }, timeout, tick)
 			require.NoError(t, first.Stop(context.Background()))
