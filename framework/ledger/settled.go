@@ -12,6 +12,7 @@ import (
 	"entgo.io/ent/dialect"
 
 	"github.com/koan-go/koan/framework/database/sqltext"
+	"github.com/koan-go/koan/framework/fault"
 )
 
 // A transaction on PostgreSQL that is about to commit holds two locks until it is over and visible:
@@ -50,8 +51,9 @@ const (
 	lastPause  = 256 * time.Millisecond
 )
 
-// errUnsettled is what is returned then.
-var errUnsettled = errors.New("ledger: a transaction is about to take its position in the change log, and does not go on")
+// errUnsettled is what is returned then: nobody may pass the position that is about to be taken.
+var errUnsettled = fault.New(fault.ServiceUnavailable, "the changes cannot be read now: a transaction is about to take its position among them, and does not go on").
+	WithHint("Try again. If that does not end, look for a session of the database that stands still.")
 
 // Settled returns a position at which, and before which, no commit will ever be seen that is not
 // seen already.

@@ -8,9 +8,10 @@ import (
 	"github.com/koan-go/koan/framework/database"
 )
 
-// A row that was just inserted is not read again at the end of the transaction if no other statement was
-// made since. That saves the statement and, on PostgreSQL, the conflict with all others that insert
-// rows: who reads through an index page is in the way of all who write to it.
+// A row that the transaction inserted is not read again at its end if nothing else was done in it, neither
+// before nor after. That saves the statement and, on PostgreSQL, the conflict with all others that insert
+// rows: who reads through an index page is in the way of all who write to it. A run that does more has
+// read anyway, and would hold what it inserts twice.
 
 // created are rows as the statement that inserted them gave them back.
 type created struct {
@@ -19,11 +20,11 @@ type created struct {
 }
 
 // HeldAsReturned returns what an INSERT into the table of a kind is to give back for KnowCreated, nil for
-// nothing: the columns as they are held, and whether the table has a trigger, which may change the row
-// after that.
+// nothing: the columns as they are held, and whether the table has a trigger or a rule, which may change
+// the row after that. Those of a partitioned table stand at it or at the partition.
 func (t *History) HeldAsReturned(k *model.Kind) (out []string) {
 	info := t.tables[k]
-	if _, counted := t.statements(); !counted || info == nil || !t.keepsPast() {
+	if n, counted := t.statements(); !counted || n > 0 || info == nil || !t.keepsPast() {
 		return nil
 	}
 	for _, c := range info.Columns {
@@ -32,7 +33,8 @@ func (t *History) HeldAsReturned(k *model.Kind) (out []string) {
 		out = append(out, string(b.Text()))
 	}
 	b := t.Statement()
-	b.Raw("EXISTS (SELECT 1 FROM pg_trigger WHERE tgrelid = ").Name(k.Entity.Table).Raw(".tableoid AND NOT tgisinternal)")
+	b.Raw("EXISTS (SELECT 1 FROM pg_class WHERE (pg_class.oid = ").Name(k.Entity.Table).Raw(".tableoid OR pg_class.oid IN (SELECT pg_partition_ancestors(").Name(k.Entity.Table).
+		Raw(".tableoid))) AND (relhasrules OR EXISTS (SELECT 1 FROM pg_trigger WHERE tgrelid = pg_class.oid AND NOT tgisinternal)))")
 	return append(out, string(b.Text()))
 }
 

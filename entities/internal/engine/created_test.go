@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -69,7 +70,20 @@ func TestNewRowsAreKeptAsTheyBecame(t *testing.T) {
 		CREATE TRIGGER note AFTER INSERT ON todos FOR EACH ROW EXECUTE FUNCTION note();`)
 	require.NoError(t, err)
 	seen("noted", `{"model":{"id":"noted","title":"x"}}`)
-	_, err = beside(t, at, "default").Exec(`DROP TRIGGER note ON todos`)
+	_, err = beside(t, at, "default").Exec(`DROP TRIGGER note ON todos; CREATE RULE note AS ON INSERT TO todos DO ALSO UPDATE todos SET notes = 'by a rule' WHERE title = NEW.title`)
+	require.NoError(t, err)
+	out, _, err := a.try("Todo.create", `{"model":{"title":"ruled"}}`)
+	require.NoError(t, err)
+	var made struct{ ID string }
+	require.NoError(t, json.Unmarshal(out, &made))
+	row, _, err := a.try("Todo.get-by-id", fmt.Sprintf(`{"id":%q}`, made.ID))
+	require.NoError(t, err)
+	require.Contains(t, string(row), "by a rule")
+	changes, last := a.seen(log, "default", head.Position)
+	require.Len(t, changes, 1)
+	require.JSONEq(t, string(row), string(changes[0].After))
+	head.Position = last
+	_, err = beside(t, at, "default").Exec(`DROP RULE note ON todos`)
 	require.NoError(t, err)
 
 	_, err = a.run(script(run.Spec{Atomic: true}, func(call func(op, input string) (map[string]any, error), _ *run.Attempt) error {
@@ -80,9 +94,9 @@ func TestNewRowsAreKeptAsTheyBecame(t *testing.T) {
 		return err
 	}))
 	require.NoError(t, err)
-	row, _, err := a.try("Todo.get-by-id", `{"id":"twice"}`)
+	row, _, err = a.try("Todo.get-by-id", `{"id":"twice"}`)
 	require.NoError(t, err)
-	changes, _ := a.seen(log, "default", head.Position)
+	changes, _ = a.seen(log, "default", head.Position)
 	require.Len(t, changes, 1)
 	require.JSONEq(t, string(row), string(changes[0].After))
 	require.Contains(t, string(changes[0].After), `"y"`)
