@@ -183,3 +183,31 @@ func TestLongArgumentsNameThemselves(t *testing.T) {
 		require.Equal(t, []string{string(fault.CallTooLarge), path, "Send less in one call: fewer rows, or less in each."}, []string{string(r.Fault.Code), r.Fault.Path, r.Fault.Hint}, code)
 	}
 }
+
+// What is too long is refused, or cut, before its JSON exists: the text would take more memory than the
+// script may use.
+func TestTextsAreMeasuredBeforeTheyAreMade(t *testing.T) {
+	s := box(t)
+	for code, want := range map[string]fault.Code{
+		`SDK.Vision.detect({a: many})`:                                       fault.CallTooLarge,
+		`SDK.Entities.Todo.upsert({title: "x", notes: many})`:                fault.CallTooLarge,
+		`SDK.Entities.Todo.upsertMany(many.map(notes => ({notes})))`:         fault.CallTooLarge,
+		`SDK.Vision.detect({a: many.map(s => Object.fromEntries([[s,1]]))})`: fault.CallTooLarge,
+		`many`:                         fault.ResultTooLarge,
+		`({a: {b: many}})`:             fault.ResultTooLarge,
+		`SDK.Out.answer(many)`:         fault.ResultTooLarge,
+		`SDK.Out.emit({many})`:         fault.ResultTooLarge,
+		`console.log({many}, many); 1`: "",
+		`throw {many}`:                 fault.JavaScriptError,
+	} {
+		j := job(`const many = Array(40).fill("x".repeat(4e6)); ` + code)
+		j.Limits.MemoryBytes = 64 << 20
+		r := execute(t, s, j, newHost())
+		if want == "" {
+			require.Nil(t, r.Fault, code)
+			continue
+		}
+		require.NotNil(t, r.Fault, code)
+		require.Equal(t, want, r.Fault.Code, code)
+	}
+}

@@ -125,12 +125,16 @@ func (cs *console) display(v goja.Value) string {
 		return text
 	}
 	if o.ClassName() != "Error" && o.ClassName() != "Function" {
-		text, err := cs.js.base.stringify(goja.Undefined(), o, cs.js.function("", 2, cs.visible))
+		var size jsonSize
+		most := cs.job.Limits.MaxLogMessageBytes + 1
+		text, err := cs.js.base.stringify(goja.Undefined(), o, cs.js.function("", 2, func(c goja.FunctionCall) goja.Value {
+			return size.shorten(c.Argument(0), cs.visible(c), most)
+		}))
 		if uncatchable(err) {
 			panic(err)
 		}
 		if str, ok := text.(goja.String); ok && err == nil {
-			return clipped(str, cs.job.Limits.MaxLogMessageBytes+1)
+			return clipped(str, most)
 		}
 		if err != nil {
 			return unserializable

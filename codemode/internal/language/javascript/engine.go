@@ -182,7 +182,10 @@ func (js *engine) describe(v goja.Value) string {
 	if str, ok := o.ToString().(goja.String); ok && str.String() != "[object Object]" {
 		return clipped(str, maxMessage)
 	}
-	text, err := js.base.stringify(goja.Undefined(), o)
+	var size jsonSize
+	text, err := js.base.stringify(goja.Undefined(), o, js.function("", 2, func(c goja.FunctionCall) goja.Value {
+		return size.shorten(c.Argument(0), c.Argument(1), maxMessage)
+	}))
 	if err != nil {
 		panic(err)
 	}

@@ -15,6 +15,7 @@ import (
 // of its object.
 type inputCheck struct {
 	place
+	size jsonSize
 	path []step
 	on   map[*goja.Object]bool // the values of path
 }
@@ -62,6 +63,10 @@ func (ns *inputs) checkMember(c goja.FunctionCall) goja.Value {
 	if why != "" {
 		detail := fault.Detail{Path: l.pointer(key.String()), Message: why, Expected: "JSON data", Received: kindOf(v)}
 		ns.faults.throw(fault.Invalid(detail).WithHint("%s", hint))
+	}
+	l.size.add(key, v)
+	if most := ns.job.Limits.MaxCallBytes; int(l.size) > most {
+		ns.tooLarge(l.at, most)
 	}
 	if o, ok := v.(*goja.Object); ok {
 		l.path = append(l.path, step{key.String(), o})

@@ -135,10 +135,12 @@ func (ou *out) attach(c goja.FunctionCall) goja.Value {
 // error is a fault, or what the script's own code threw meanwhile.
 func (ou *out) serialise(v goja.Value, what string) ([]byte, error) {
 	most := ou.job.Limits.MaxResultBytes
+	tooLarge := fault.Newf(fault.ResultTooLarge, "%s is larger than %d bytes", what, most)
 	outside := len(ou.js.vm.CaptureCallStack(0, nil))
 	var warnings []string
 	var l inputCheck
 	var last step // the member that is being written
+	var size jsonSize
 	text, err := ou.js.base.stringify(goja.Undefined(), v, ou.js.function("", 2, func(c goja.FunctionCall) goja.Value {
 		if w := ou.emptiedAs(what, c.Arguments[0], c.Arguments[1]); w != "" && len(warnings) < maxWarnings {
 			warnings = append(warnings, w)
@@ -148,8 +150,14 @@ func (ou *out) serialise(v goja.Value, what string) ([]byte, error) {
 		}
 		l.leaveTo(c.This)
 		last = step{c.Arguments[0].String(), c.Arguments[1]}
+		if size.add(c.Arguments[0], last.value); int(size) > most {
+			panic(ou.js.vm.NewTypeError(tooLarge.Message))
+		}
 		return asBigText(last.value)
 	}))
+	if int(size) > most {
+		return nil, tooLarge
+	}
 	if err != nil {
 		if uncatchable(err) {
 			panic(err)
@@ -176,7 +184,7 @@ func (ou *out) serialise(v goja.Value, what string) ([]byte, error) {
 			return raw, nil
 		}
 	}
-	return nil, fault.Newf(fault.ResultTooLarge, "%s is larger than %d bytes", what, most)
+	return nil, tooLarge
 }
 
 // atPath says where in a value something is, "" for all of it.
