@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/codemode/internal/language/javascript/typegen"
+	"github.com/koan-go/koan/codemode/internal/language/sources"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
@@ -62,7 +62,7 @@ func TestDescriptionKeepsItsBudget(t *testing.T) {
 	)
 	size := newHouse(t, nil)
 	size.crowd(1)
-	one, complete := typegen.Inline(size.view, 1<<20)
+	one, complete := sources.All()[0].Types().Inline(size.view, 1<<20)
 	require.True(t, complete)
 	for _, tt := range []struct {
 		entities, budget int

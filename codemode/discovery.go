@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/koan-go/koan/codemode/internal/bind"
-	"github.com/koan-go/koan/codemode/internal/language/javascript/typegen"
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exact"
@@ -274,7 +273,7 @@ func define(v *catalog.View, s *bind.Server, i int, detail string) toolDefinitio
 	}
 	if detail == detailFull {
 		d.InputSchema, d.OutputSchema = op.Input, op.Output
-		d.Declaration = typegen.ModuleFunction(v, s, i)
+		d.Declaration = types.ModuleFunction(v, s, i)
 	}
 	return d
 }

@@ -3,26 +3,29 @@ package codemode
 import (
 	"github.com/koan-go/koan/codemode/internal/bind"
 	"github.com/koan-go/koan/codemode/internal/language"
-	"github.com/koan-go/koan/codemode/internal/language/javascript/source"
+	"github.com/koan-go/koan/codemode/internal/language/sources"
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
 )
 
-// sources are the languages of package languages, in its order, as this package knows them.
-var sources = []language.Source{source.JavaScript{}}
+// known are the languages of package languages, in its order, as this package knows them.
+var known = sources.All()
+
+// types declares SDK in tools' descriptions, documents and what searches find: in the first language.
+var types = known[0].Types()
 
 // sourceOf returns the language that a caller names. One that is not known is taken for the first: the worker, which
 // knows it neither, says so.
 func sourceOf(name string) language.Source {
-	if s, ok := language.Of(sources, name); ok {
+	if s, ok := language.Of(known, name); ok {
 		return s
 	}
-	return sources[0]
+	return known[0]
 }
 
 // actionOf returns the name and the language of an action's file; ok is false for other files.
 func actionOf(file string) (name, in string, ok bool) {
-	for _, s := range sources {
+	for _, s := range known {
 		if name, in, ok = s.ActionOf(file); ok {
 			return name, in, true
 		}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/koan-go/koan/codemode/internal/bind"
-	"github.com/koan-go/koan/codemode/internal/language/javascript/typegen"
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/catalog"
@@ -132,11 +131,11 @@ func (p *provider) describeRun(v *catalog.View) string {
 	}
 	b.WriteString("\nExample:\n```js\n" + exampleModule(v, p.app) + "```\n")
 	b.WriteString("\nModules (declarations: the resource " + modulesURI + ", or listTools with detail full):\n")
-	if all := typegen.Modules(v, p.app); len(all) <= p.config().inlineTypes {
-		b.WriteString(typegen.ModuleNames(v, p.app, essential-b.Len()) + "\nDeclarations:\n```ts\n" + all + "```\n")
+	if all := types.Modules(v, p.app); len(all) <= p.config().inlineTypes {
+		b.WriteString(types.ModuleNames(v, p.app, essential-b.Len()) + "\nDeclarations:\n```ts\n" + all + "```\n")
 		return b.String()
 	}
-	b.WriteString(typegen.ModuleNames(v, p.app, p.config().inlineTypes))
+	b.WriteString(types.ModuleNames(v, p.app, p.config().inlineTypes))
 	return b.String()
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/codemode/internal/bind"
-	"github.com/koan-go/koan/codemode/internal/language/javascript/typegen"
+	"github.com/koan-go/koan/codemode/internal/language/sources"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
@@ -21,7 +21,7 @@ import (
 // and wrong ones do not.
 func TestModuleDeclarations(t *testing.T) {
 	m := newModules(t, nil)
-	all := typegen.Modules(m.view, bind.App{Name: "house", Version: "test"})
+	all := sources.All()[0].Types().Modules(m.view, bind.App{Name: "house", Version: "test"})
 	for _, s := range bind.Servers(m.view, bind.App{Name: "house", Version: "test"}) {
 		for _, tool := range s.Tools {
 			require.Contains(t, all, "export function "+tool.Export+"(")

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/koan-go/koan/codemode/internal/language/javascript/typegen"
+	"github.com/koan-go/koan/codemode/internal/language"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -202,11 +202,11 @@ func (p *provider) describeExecute(v *catalog.View, declares bool) string {
 		b.WriteString(methods)
 	}
 	b.WriteString(searching)
-	overview, more := typegen.Overview(v, essential-b.Len())
+	overview, more := types.Overview(v, essential-b.Len())
 	b.WriteString(overview)
-	inline, complete := typegen.Lines(v, p.config().inlineTypes), false
+	inline, complete := types.Lines(v, p.config().inlineTypes), false
 	if declares {
-		inline, complete = typegen.Inline(v, p.config().inlineTypes)
+		inline, complete = types.Inline(v, p.config().inlineTypes)
 	}
 	switch {
 	case complete:
@@ -214,9 +214,10 @@ func (p *provider) describeExecute(v *catalog.View, declares bool) string {
 	case inline != "" && inline != overview:
 		b.WriteString("\n" + inline)
 	case len(more) > 0 && p.config().inlineTypes > minMoreNames:
-		b.WriteString("\n" + typegen.NameLine("More entities", more, min(p.config().inlineTypes, maxMoreNames)))
+		line, _ := language.NameLine("More entities", more, min(p.config().inlineTypes, maxMoreNames))
+		b.WriteString("\n" + line)
 	}
-	if actions := typegen.ActionLines(v); actions != "" && !complete {
+	if actions := types.ActionLines(v); actions != "" && !complete {
 		b.WriteString("\n" + actions)
 	}
 	return b.String()

@@ -11,7 +11,6 @@ import (
 
 	"github.com/koan-go/koan/codemode/internal/actions"
 	"github.com/koan-go/koan/codemode/internal/bind"
-	"github.com/koan-go/koan/codemode/internal/language/javascript/typegen"
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
@@ -236,7 +235,7 @@ func (p *provider) documents() []*catalog.Document {
 			URI: declarationsURI, Name: "koan.d.ts", MIME: mimeTypeScript,
 			Description: "TypeScript declarations of everything that a script can call.",
 			Read: func(_ context.Context, v *catalog.View, _ string) ([]byte, error) {
-				return []byte(typegen.Declarations(v)), nil
+				return []byte(types.Declarations(v)), nil
 			},
 		},
 		{
@@ -244,7 +243,7 @@ func (p *provider) documents() []*catalog.Document {
 			Description: "TypeScript declarations of one entity.",
 			List:        entityNames,
 			Read: func(_ context.Context, v *catalog.View, name string) ([]byte, error) {
-				text, ok := typegen.Entity(v, name)
+				text, ok := types.Entity(v, name)
 				if !ok {
 					return nil, fault.Newf(fault.NotFound, "there is no entity %q%s", shorten(name), fault.DidYouMean(name, entityNames(v)))
 				}
@@ -255,7 +254,7 @@ func (p *provider) documents() []*catalog.Document {
 			URI: modulesURI, Name: "modules.d.ts", MIME: mimeTypeScript,
 			Description: "TypeScript declarations of the modules that a script can import.",
 			Read: func(_ context.Context, v *catalog.View, _ string) ([]byte, error) {
-				return []byte(typegen.Modules(v, p.app)), nil
+				return []byte(types.Modules(v, p.app)), nil
 			},
 		},
 	}

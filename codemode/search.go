@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/koan-go/koan/codemode/internal/bind"
-	"github.com/koan-go/koan/codemode/internal/language/javascript/typegen"
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
 )
@@ -92,13 +91,13 @@ func declare(v *catalog.View, h catalog.Hit, declared map[string]bool) (text str
 	switch {
 	case h.Resource != nil:
 		declared[h.Resource.Name] = true
-		text, _ = typegen.Block(v, h.Resource.Name)
+		text, _ = types.Block(v, h.Resource.Name)
 	case h.Operation.ID.Kind == catalog.KindEntity:
 		owner := h.Operation.ID.Owner
-		text, _ = typegen.Method(v, h.Operation.ID, !declared[owner])
+		text, _ = types.Method(v, h.Operation.ID, !declared[owner])
 		declared[owner] = true
 	default:
-		text, _ = typegen.Function(v, h.Operation.ID)
+		text, _ = types.Function(v, h.Operation.ID)
 	}
 	return text
 }

@@ -17,6 +17,8 @@ type Source interface {
 	// ActionFile returns the file of an action that does what a script does: its name, its text, and the name of the
 	// language that it is in.
 	ActionFile(a Action) (file, text, language string)
+	// Types declares SDK for scripts in this language.
+	Types() Types
 }
 
 // References are the servers that a script refers to, as far as its text and its arguments say.

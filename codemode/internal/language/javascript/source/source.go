@@ -12,6 +12,7 @@ import (
 
 	"github.com/koan-go/koan/codemode/internal/language"
 	"github.com/koan-go/koan/codemode/internal/language/javascript/script"
+	"github.com/koan-go/koan/codemode/internal/language/javascript/typegen"
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
 )
@@ -66,6 +67,9 @@ func (JavaScript) ActionFile(a language.Action) (file, text, name string) {
 	b.WriteString("};\n")
 	return file, b.String(), name
 }
+
+// Types implements language.Source.
+func (JavaScript) Types() language.Types { return typegen.TypeScript{} }
 
 func quoted(s string) string {
 	raw, err := wire.Marshal(s)

@@ -22,10 +22,8 @@ const (
 // maxBriefDepth bounds how deep a type in a line looks: branches of unions multiply with it.
 const maxBriefDepth = 3
 
-// ActionLines returns a line for each action that callers could have as a tool and that no list of
-// tools of the View has: its signature in short and the first sentence about it. It returns "" if
-// there are none, and names how many there was no room for.
-func ActionLines(v *catalog.View) string {
+// ActionLines implements language.Types.
+func (TypeScript) ActionLines(v *catalog.View) string {
 	return catalog.Memo(v, actionLinesKey{}, func() string { return actionLines(v) })
 }
 

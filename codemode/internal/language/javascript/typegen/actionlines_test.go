@@ -18,7 +18,7 @@ func TestActionLines(t *testing.T) {
 	lines := func(mode exposure.Mode, ops ...*catalog.Operation) string {
 		s, err := catalog.NewSnapshot(catalog.Offer{Operations: ops})
 		require.NoError(t, err)
-		return typegen.ActionLines(s.View(auth.Local(), mode, false))
+		return typegen.TypeScript{}.ActionLines(s.View(auth.Local(), mode, false))
 	}
 	cancel := operation(catalog.ActionID("cancel-order"), `{"type":"object","properties":{"note":{"type":["string","null"]},"orderId":{"type":"string"},"reason":{"enum":["mistake","not needed"]},
 		"lines":{"type":"array","items":{"$ref":"#/$defs/line"}},"at":{"anyOf":[{"type":"string"},{"type":"integer"}]},"a-b":{}},"required":["orderId","reason"],"$defs":{"line":{"type":"object"}}}`,

@@ -30,7 +30,7 @@ func TestLiteralsNeedNoInheritedMembers(t *testing.T) {
 	})
 	o.Operations = append(o.Operations, operation(catalog.PluginID("x", "f"), string(members), string(members)))
 	v := view(t, o)
-	alone, ok := typegen.Entity(v, "Object")
+	alone, ok := typegen.TypeScript{}.Entity(v, "Object")
 	require.True(t, ok)
 	head := "const O = SDK.Entities.Object;\n"
 	files := map[string]string{
@@ -51,7 +51,7 @@ O.aggregate({ groupBy: "constructor", sum: "toString" });`,
 		"operator.ts": head + `O.count({ other: "a", toString: { $contains: "1" } });`,
 	}
 	inputs := map[string]string{
-		"koan.d.ts": typegen.Declarations(v),
+		"koan.d.ts": typegen.TypeScript{}.Declarations(v),
 		"input.ts": `const out = SDK.X.f({ other: 1 });
 SDK.X.f({ constructor: "a", toString: 1, valueOf: null, hasOwnProperty: { isPrototypeOf: true }, propertyIsEnumerable: [] });
 SDK.X.f();

@@ -279,7 +279,7 @@ var wrong = []string{
 
 func TestLiteralsHoldUnderTSC(t *testing.T) {
 	t.Parallel()
-	files := map[string]string{"koan.d.ts": typegen.Declarations(view(t, shop()))}
+	files := map[string]string{"koan.d.ts": typegen.TypeScript{}.Declarations(view(t, shop()))}
 	head := "const { Order, Tag } = SDK.Entities;\n"
 	name := func(kind string, i int) string { return fmt.Sprintf("%s%d.ts", kind, i) }
 	for i, code := range right {
@@ -306,19 +306,19 @@ func TestEntityFilesHoldAlone(t *testing.T) {
 	v := view(t, shop())
 	var groups []map[string]string
 	for _, r := range v.Resources() {
-		text, ok := typegen.Entity(v, r.Name)
+		text, ok := typegen.TypeScript{}.Entity(v, r.Name)
 		require.True(t, ok)
 		groups = append(groups, map[string]string{r.Name + ".d.ts": text})
 	}
 	// So do those of a description, with comments and without.
-	inline, _ := typegen.Inline(v, 1<<20)
-	bare, complete := typegen.Inline(v, len(inline)-1)
+	inline, _ := typegen.TypeScript{}.Inline(v, 1<<20)
+	bare, complete := typegen.TypeScript{}.Inline(v, len(inline)-1)
 	require.True(t, complete)
 	groups = append(groups, map[string]string{"inline.d.ts": inline}, map[string]string{"bare.d.ts": bare})
 	for i, found := range typescript.CheckEach(t, groups...) {
 		require.Empty(t, found, groups[i])
 	}
-	text, _ := typegen.Entity(v, "Order")
+	text, _ := typegen.TypeScript{}.Entity(v, "Order")
 	found := typescript.Check(t, map[string]string{
 		"Order.d.ts": text,
 		"right.ts": `const { Order } = SDK.Entities;

@@ -10,9 +10,8 @@ import (
 
 type modulesKey struct{}
 
-// Modules returns the declarations of everything that scripts of a View can import,
-// as a self-contained file (codemode-run-spec section 4.4).
-func Modules(v *catalog.View, app bind.App) string {
+// Modules implements language.Types (codemode-run-spec section 4.4).
+func (TypeScript) Modules(v *catalog.View, app bind.App) string {
 	return catalog.Memo(v, modulesKey{}, func() string {
 		var b strings.Builder
 		b.WriteString("// What a script can import. Every function is asynchronous; SDK does the same without await.\n\n")
@@ -87,9 +86,8 @@ func Module(v *catalog.View, s *bind.Server) string {
 	})
 }
 
-// ModuleFunction returns the declaration of one function of a server's module, by
-// its place among the tools.
-func ModuleFunction(v *catalog.View, s *bind.Server, tool int) string {
+// ModuleFunction implements language.Types.
+func (TypeScript) ModuleFunction(v *catalog.View, s *bind.Server, tool int) string {
 	return module(v, s, []int{tool}, nil) + "}\n"
 }
 
@@ -129,10 +127,8 @@ func module(v *catalog.View, s *bind.Server, tools []int, groups []wire.Group) s
 	return "declare module " + quote(wire.ModuleServers+s.ID) + " {\n" + types + functions.String()
 }
 
-// ModuleNames returns the text about a View's servers for a tool's description, within a
-// budget in bytes: for each server the names of its functions, as many as there is room
-// for.
-func ModuleNames(v *catalog.View, app bind.App, budget int) string {
+// ModuleNames implements language.Types.
+func (TypeScript) ModuleNames(v *catalog.View, app bind.App, budget int) string {
 	const more = ", …"
 	var b strings.Builder
 	servers := bind.Servers(v, app)

@@ -13,10 +13,8 @@ import (
 // methods are members of an interface that merges with itself, and of a variable of that
 // type, which may be declared more than once.
 
-// Block returns the declarations of one entity with its methods written out. Of the
-// targets of its edges it declares the id. ok is false if the View does not have the
-// entity.
-func Block(v *catalog.View, name string) (text string, ok bool) {
+// Block implements language.Types. Of the targets of an entity's edges it declares the id.
+func (TypeScript) Block(v *catalog.View, name string) (text string, ok bool) {
 	r := v.Resource(name)
 	if r == nil {
 		return "", false
@@ -25,9 +23,8 @@ func Block(v *catalog.View, name string) (text string, ok bool) {
 	return g.pasted(r, g.unions(r), r.Operations, g.names(r), true), true
 }
 
-// Method returns the signatures of the SDK methods of an entity's operation, with or
-// without the entity's fields. ok is false if scripts cannot call it.
-func Method(v *catalog.View, id catalog.ID, fields bool) (text string, ok bool) {
+// Method implements language.Types.
+func (TypeScript) Method(v *catalog.View, id catalog.ID, fields bool) (text string, ok bool) {
 	r := v.Resource(id.Owner)
 	if r == nil || id.Kind != catalog.KindEntity || !v.Scripted(id) || len(methodOps([]string{id.Op})) == 0 {
 		return "", false
@@ -88,9 +85,8 @@ func (g *generator) idType(entity string) string {
 	return "string"
 }
 
-// Function returns the declaration of a plugin's function with its types. ok is false if
-// scripts of this View cannot call it.
-func Function(v *catalog.View, id catalog.ID) (text string, ok bool) {
+// Function implements language.Types.
+func (TypeScript) Function(v *catalog.View, id catalog.ID) (text string, ok bool) {
 	for _, d := range bind.Bind(v).Domains {
 		for _, f := range d.Functions {
 			if f.ID != id.String() {

@@ -26,14 +26,14 @@ func TestPastedDeclarationsHoldUnderTSC(t *testing.T) {
 		}
 		for _, op := range v.Script() {
 			if op.Resource == "" {
-				add(typegen.Function(v, op.ID))
+				add(typegen.TypeScript{}.Function(v, op.ID))
 			}
 		}
 		for _, r := range v.Resources() {
-			add(typegen.Block(v, r.Name))
+			add(typegen.TypeScript{}.Block(v, r.Name))
 			for _, op := range r.Operations {
-				add(typegen.Method(v, catalog.EntityID(r.Name, op), true))
-				rest, ok := typegen.Method(v, catalog.EntityID(r.Name, op), false)
+				add(typegen.TypeScript{}.Method(v, catalog.EntityID(r.Name, op), true))
+				rest, ok := typegen.TypeScript{}.Method(v, catalog.EntityID(r.Name, op), false)
 				require.True(t, ok)
 				all += rest
 			}
@@ -44,8 +44,8 @@ func TestPastedDeclarationsHoldUnderTSC(t *testing.T) {
 		}
 	}
 	v := view(t, shop())
-	block, _ := typegen.Block(v, "Order")
-	count, _ := typegen.Method(v, catalog.EntityID("Line", "count"), true)
+	block, _ := typegen.TypeScript{}.Block(v, "Order")
+	count, _ := typegen.TypeScript{}.Method(v, catalog.EntityID("Line", "count"), true)
 	found := typescript.Check(t, map[string]string{
 		"prelude.d.ts": typegen.Prelude(v), "pasted.d.ts": block + count,
 		"right.ts": `SDK.Entities.Order.upsert({ title: "a", customer: "c" }); SDK.Entities.Line.count({ text: { $contains: "x" } })`,

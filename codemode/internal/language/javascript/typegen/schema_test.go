@@ -20,7 +20,7 @@ import (
 
 // function declares a function that takes and returns one schema.
 func function(t testing.TB, schema string) string {
-	return typegen.Declarations(view(t, catalog.Offer{Operations: []*catalog.Operation{operation(catalog.PluginID("x", "f"), schema, schema)}}))
+	return typegen.TypeScript{}.Declarations(view(t, catalog.Offer{Operations: []*catalog.Operation{operation(catalog.PluginID("x", "f"), schema, schema)}}))
 }
 
 // What section 6.2 of the specification of codemode.run names, and what schemas
@@ -140,7 +140,7 @@ func TestHostileSchemasTakeNoTime(t *testing.T) {
 	} {
 		start := time.Now()
 		function(t, schema)
-		typegen.Declarations(view(t, offer(&catalog.Resource{Name: "A", Key: catalog.Field{Name: "id"}, Operations: writing, Fields: []catalog.Field{{Name: "f", Type: catalog.TypeJSON, Schema: json.RawMessage(schema)}}})))
+		typegen.TypeScript{}.Declarations(view(t, offer(&catalog.Resource{Name: "A", Key: catalog.Field{Name: "id"}, Operations: writing, Fields: []catalog.Field{{Name: "f", Type: catalog.TypeJSON, Schema: json.RawMessage(schema)}}})))
 		require.Less(t, time.Since(start), 10*time.Second, name)
 		t.Log(name, time.Since(start))
 	}
@@ -163,7 +163,7 @@ func TestHostileSchemasHoldUnderTSC(t *testing.T) {
 	}
 	o := offer(r)
 	o.Operations = append(o.Operations, functions...)
-	text := typegen.Declarations(view(t, o))
+	text := typegen.TypeScript{}.Declarations(view(t, o))
 	require.Empty(t, parses(text), text)
 	found := typescript.Check(t, map[string]string{"koan.d.ts": text, "use.ts": "SDK.X.f0; SDK.Entities.A.count({}); SDK.Entities.A.upsert(SDK.Entities.A.getById(1))"})
 	require.Empty(t, found, text)
@@ -182,6 +182,6 @@ func FuzzSchema(f *testing.F) {
 		require.Empty(t, parses(out), out)
 		require.Equal(t, -1, strings.IndexFunc(out, func(r rune) bool { return r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) }), out)
 		field := catalog.Field{Name: "f", Type: catalog.TypeJSON, Schema: json.RawMessage(schema)}
-		require.Empty(t, parses(typegen.Declarations(view(t, offer(&catalog.Resource{Name: "A", Key: field, Operations: writing, Fields: []catalog.Field{field}})))))
+		require.Empty(t, parses(typegen.TypeScript{}.Declarations(view(t, offer(&catalog.Resource{Name: "A", Key: field, Operations: writing, Fields: []catalog.Field{field}})))))
 	})
 }

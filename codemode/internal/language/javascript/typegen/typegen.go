@@ -10,22 +10,25 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/koan-go/koan/codemode/internal/bind"
+	"github.com/koan-go/koan/codemode/internal/language"
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
 )
+
+// TypeScript declares SDK for scripts in JavaScript and TypeScript.
+type TypeScript struct{}
+
+var _ language.Types = TypeScript{}
 
 type allKey struct{}
 
 type inlineKey struct{ budget int }
 
-// Declarations returns everything that a script of this View can call, as a self-contained
-// file. The text is the same for every View with the same content, and its first line has
-// the digest of the rest.
-func Declarations(v *catalog.View) string {
+// Declarations implements language.Types. Its first line has the digest of the rest.
+func (TypeScript) Declarations(v *catalog.View) string {
 	return catalog.Memo(v, allKey{}, func() string { return withDigest(header + globals + "\n" + namespaceSDK(v, false)) })
 }
 
@@ -61,10 +64,8 @@ func namespaceSDK(v *catalog.View, brief bool) string {
 	return b.String()
 }
 
-// Entity returns the declarations of one entity, as a self-contained file: the targets of
-// its edges are declared without edges of their own. ok is false if the View does not have
-// the entity.
-func Entity(v *catalog.View, name string) (text string, ok bool) {
+// Entity implements language.Types: the targets of the entity's edges are declared without edges of their own.
+func (TypeScript) Entity(v *catalog.View, name string) (text string, ok bool) {
 	r := v.Resource(name)
 	if r == nil {
 		return "", false
@@ -93,14 +94,12 @@ func Entity(v *catalog.View, name string) (text string, ok bool) {
 	return withDigest(b.String()), true
 }
 
-// Inline returns the text about a View for a tool's description, within a budget in bytes:
-// the declarations of SDK (complete), with their comments or, if that is too long,
-// without; else a line for each entity and domain, if there are at most 40 entities, with the
-// values and units of fields or, if that is too long, without; else nothing.
-func Inline(v *catalog.View, budget int) (text string, complete bool) {
+// Inline implements language.Types: the declarations with their comments or, if that is too long, without, else
+// what Lines returns.
+func (TypeScript) Inline(v *catalog.View, budget int) (text string, complete bool) {
 	text = catalog.Memo(v, inlineKey{budget}, func() string {
 		if leastSize(v) > budget {
-			return Lines(v, budget)
+			return fieldLines(v, budget)
 		}
 		all := strings.ReplaceAll(shorter.Replace(namespaceSDK(v, true)), "\n    ", "\n  ")
 		if len(all) <= budget {
@@ -109,7 +108,7 @@ func Inline(v *catalog.View, budget int) (text string, complete bool) {
 		if all = uncommented(all); len(all) <= budget {
 			return all
 		}
-		return Lines(v, budget)
+		return fieldLines(v, budget)
 	})
 	return text, strings.HasPrefix(text, "declare ")
 }
@@ -136,9 +135,8 @@ func leastSize(v *catalog.View) (n int) {
 	return n
 }
 
-// Overview lists the contents of SDK within a budget in bytes: a line for each entity and
-// domain, or their names. more are the entities whose names did not fit.
-func Overview(v *catalog.View, budget int) (text string, more []string) {
+// Overview implements language.Types.
+func (TypeScript) Overview(v *catalog.View, budget int) (text string, more []string) {
 	if text = lines(v, budget); text != "" {
 		return text, nil
 	}
@@ -152,32 +150,9 @@ func Overview(v *catalog.View, budget int) (text string, more []string) {
 	for _, r := range v.Resources() {
 		entities = append(entities, r.Name)
 	}
-	first := NameLine("SDK", domains, budget/4)
-	second, more := nameLine("SDK.Entities", entities, budget-len(first))
+	first, _ := language.NameLine("SDK", domains, budget/4)
+	second, more := language.NameLine("SDK.Entities", entities, budget-len(first))
 	return first + second, more
-}
-
-// NameLine returns a line of names, as many as there is room for within a budget in bytes and
-// how many more there are; without names there is no line.
-func NameLine(label string, names []string, budget int) string {
-	line, _ := nameLine(label, names, budget)
-	return line
-}
-
-// nameLine returns a line of names within a budget, and the names that did not fit; without
-// names there is no line.
-func nameLine(label string, names []string, budget int) (line string, more []string) {
-	if len(names) == 0 {
-		return "", nil
-	}
-	line = label + ":"
-	for i, name := range names {
-		if end := " … and " + strconv.Itoa(len(names)-i) + " more\n"; len(line)+len(" "+name)+len(end) > budget {
-			return line + end, names[i:]
-		}
-		line += " " + name
-	}
-	return line + "\n", nil
 }
 
 // maxInlineLines is how many entities get a line of their own.
@@ -194,9 +169,11 @@ func lines(v *catalog.View, budget int) string {
 	return ""
 }
 
-// Lines returns a line for each entity and domain, if there are at most 40 entities: with what the
-// fields hold or, if that is longer than budget bytes, without; else nothing.
-func Lines(v *catalog.View, budget int) string {
+// Lines implements language.Types.
+func (TypeScript) Lines(v *catalog.View, budget int) string { return fieldLines(v, budget) }
+
+// fieldLines are the lines with what fields hold or, if that is too long, without.
+func fieldLines(v *catalog.View, budget int) string {
 	if len(v.Resources()) <= maxInlineLines {
 		if text := summary(v, contents); len(text) <= budget {
 			return text

@@ -131,12 +131,12 @@ func golden(t *testing.T, name, got string) {
 func TestDeclarations(t *testing.T) {
 	t.Parallel()
 	v := view(t, sample())
-	all := typegen.Declarations(v)
+	all := typegen.TypeScript{}.Declarations(v)
 	golden(t, "koan.d.ts", all)
-	require.Equal(t, all, typegen.Declarations(view(t, sample())), "the same content gives the same bytes")
+	require.Equal(t, all, typegen.TypeScript{}.Declarations(view(t, sample())), "the same content gives the same bytes")
 	require.NoError(t, balanced(all))
 
-	one, ok := typegen.Entity(v, "Todo")
+	one, ok := typegen.TypeScript{}.Entity(v, "Todo")
 	require.True(t, ok)
 	golden(t, "Todo.d.ts", one)
 	for _, text := range []string{all, one} {
@@ -144,17 +144,17 @@ func TestDeclarations(t *testing.T) {
 		sum := sha256.Sum256([]byte(rest))
 		require.True(t, strings.HasSuffix(head, " sha256-"+base64.StdEncoding.EncodeToString(sum[:])), head)
 	}
-	_, ok = typegen.Entity(v, "Nobody")
+	_, ok = typegen.TypeScript{}.Entity(v, "Nobody")
 	require.False(t, ok)
 
-	block, ok := typegen.Block(v, "Product")
+	block, ok := typegen.TypeScript{}.Block(v, "Product")
 	require.True(t, ok)
 	require.Contains(t, block, "getById(id: Id")
 	require.NotContains(t, block, "upsert")
-	fn, ok := typegen.Function(v, catalog.PluginID("vision", "detect"))
+	fn, ok := typegen.TypeScript{}.Function(v, catalog.PluginID("vision", "detect"))
 	require.True(t, ok)
 	require.Contains(t, fn, "detect(input?: Vision.DetectInput): Vision.DetectOutput;")
-	method, ok := typegen.Method(v, catalog.EntityID("Todo", "get-by-id"), false)
+	method, ok := typegen.TypeScript{}.Method(v, catalog.EntityID("Todo", "get-by-id"), false)
 	require.True(t, ok)
 	require.Contains(t, method, "/** throws not_found */ getById(id: Id")
 	require.NotContains(t, method, "title")
@@ -163,15 +163,15 @@ func TestDeclarations(t *testing.T) {
 func TestInlineKeepsItsBudget(t *testing.T) {
 	t.Parallel()
 	v := view(t, sample())
-	all, complete := typegen.Inline(v, 16000)
+	all, complete := typegen.TypeScript{}.Inline(v, 16000)
 	require.True(t, complete)
 	require.NoError(t, balanced(all))
 	inline := func(v *catalog.View, budget int) string {
-		text, complete := typegen.Inline(v, budget)
+		text, complete := typegen.TypeScript{}.Inline(v, budget)
 		require.False(t, complete)
 		return text
 	}
-	bare, complete := typegen.Inline(v, len(all)-1)
+	bare, complete := typegen.TypeScript{}.Inline(v, len(all)-1)
 	require.True(t, complete)
 	require.NotContains(t, bare, "What is to be done")
 	require.Contains(t, bare, "title: string;")
@@ -185,13 +185,13 @@ func TestInlineKeepsItsBudget(t *testing.T) {
 	require.Empty(t, inline(v, len(lines)-1))
 	require.Empty(t, inline(view(t, many(41)), 5000), "beyond 40 entities there are bare names")
 
-	all, more := typegen.Overview(v, len(lines))
+	all, more := typegen.TypeScript{}.Overview(v, len(lines))
 	require.Equal(t, lines, all)
 	require.Empty(t, more)
-	all, more = typegen.Overview(v, len(lines)-1)
+	all, more = typegen.TypeScript{}.Overview(v, len(lines)-1)
 	require.Equal(t, "SDK: Out2 Vision\nSDK.Entities: Person Product Todo\n", all)
 	require.Empty(t, more)
-	all, more = typegen.Overview(view(t, many(200)), 900)
+	all, more = typegen.TypeScript{}.Overview(view(t, many(200)), 900)
 	require.LessOrEqual(t, len(all), 900)
 	require.Greater(t, len(all), 880)
 	require.Contains(t, all, fmt.Sprintf(" … and %d more\n", len(more)))
@@ -216,7 +216,7 @@ func TestInlineSaysWhatFieldsHold(t *testing.T) {
 		lot.Fields = append(lot.Fields, catalog.Field{Name: f.name, Description: f.description, Type: f.of})
 	}
 	lot.Fields = append(lot.Fields, catalog.Field{Name: "place", Type: catalog.TypeEnum, Enum: []string{"pantry", "fridge"}}, catalog.Field{Name: "made", Description: "Counted up.", Type: catalog.TypeInt, ReadOnly: true})
-	text, complete := typegen.Inline(view(t, offer(lot)), 600)
+	text, complete := typegen.TypeScript{}.Inline(view(t, offer(lot)), 600)
 	require.False(t, complete)
 	require.Equal(t, "SDK.Entities.Lot: id, amount (Grams per 100 g), unit (Of: g, ml, piece), name, tags (Of: fresh, frozen), days (Long words), weight, opened, place=pantry|fridge, made\n", text)
 }
@@ -240,7 +240,7 @@ func BenchmarkDeclarations200(b *testing.B) {
 		b.StopTimer()
 		v := view(b, o)
 		b.StartTimer()
-		typegen.Declarations(v)
+		typegen.TypeScript{}.Declarations(v)
 	}
 	b.ReportMetric(b.Elapsed().Seconds()*1000/float64(b.N), "ms")
 }

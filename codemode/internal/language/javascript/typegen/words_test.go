@@ -33,6 +33,6 @@ func TestToolsMayBeCalledLikeWords(t *testing.T) {
 		}
 	}
 	use += "import { enum_, package_, eval as evaluate } from \"@codemode/servers/x\";\nenum_(); package_(); evaluate();\n"
-	found := typescript.Check(t, map[string]string{"koan.d.ts": typegen.Declarations(v), "modules.d.ts": typegen.Modules(v, bind.App{Name: "app", Version: "1"}), "use.ts": use + "export {};\n"})
+	found := typescript.Check(t, map[string]string{"koan.d.ts": typegen.TypeScript{}.Declarations(v), "modules.d.ts": typegen.TypeScript{}.Modules(v, bind.App{Name: "app", Version: "1"}), "use.ts": use + "export {};\n"})
 	require.Empty(t, found)
 }
