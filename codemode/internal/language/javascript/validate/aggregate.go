@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -25,52 +24,62 @@ const (
 
 var measures = []string{"sum", "avg", "min", "max"}
 
-// result holds the known columns of an aggregate's result.
-type result struct {
-	names []string
-	open  bool // it may have other columns
+// aggregate finds mistakes in the options of one call of aggregate.
+type aggregate struct {
+	*options
+	entity *wire.Entity
+	names  []string // the known columns of the result
+	open   bool     // it may have other columns
 }
 
-// aggregate checks the options of an aggregate: groups and computed columns name fields,
-// sort and having name columns of its result.
-func (c *checker) aggregate(e *wire.Entity, arg term) {
+// aggregate checks the options of an aggregate, or the name of a set.
+func (o *options) aggregate(e *wire.Entity, arg term) {
 	if _, ok := plainText(arg.Expression); ok {
-		c.set(e, arg)
+		o.set(e, arg)
 		return
 	}
-	got := result{open: !allMembersKnown(arg.Expression)}
+	a := &aggregate{options: o, entity: e, open: !allMembersKnown(arg.Expression)}
+	a.columns(arg)
+	if !a.open {
+		a.uses(arg)
+	}
+}
+
+// columns checks the groups and what is computed, which name fields, and collects the columns of the result.
+func (a *aggregate) columns(arg term) {
 	takes := catalog.EntityInputs("aggregate")
 	counted := false
-	for key, v := range c.properties(arg) {
+	for key, v := range a.properties(arg) {
 		switch {
 		case !slices.Contains(takes, key.name):
-			c.fail(key.at, "", wire.DiagnosticUnknownOption, "there is no option "+quote(key.name)+didYouMean(suggest(key.name, takes, otherOptions[key.name])), availableNames(takes))
+			a.fail(key.at, "", wire.DiagnosticUnknownOption, "there is no option "+quote(key.name)+didYouMean(suggest(key.name, takes, otherOptions[key.name])), availableNames(takes))
 		case key.name == "set":
-			c.set(e, v)
+			a.set(a.entity, v)
 		case key.name == "filter":
-			c.filter(e, v, 0)
+			a.filter(a.entity, v, 0)
 		case key.name == groupBy:
-			c.groups(e, &got, v)
+			a.groups(v)
 		case key.name == counting:
 			counted = true
-			c.counts(e, &got, v)
+			a.counts(v)
 		case slices.Contains(measures, key.name):
-			c.measure(e, &got, key.name, v)
+			a.measure(key.name, v)
 		}
 	}
 	if !counted { // the result has a count if nothing else is computed
-		got.names = append(got.names, counting)
+		a.names = append(a.names, counting)
 	}
-	if got.open {
-		return
-	}
-	for key, v := range c.properties(arg) {
+}
+
+// uses checks sort and having, which name columns of the result.
+func (a *aggregate) uses(arg term) {
+	for key, v := range a.properties(arg) {
 		switch key.name {
 		case having:
-			c.having(&got, v, 0)
+			a.having(v, 0)
 		case "sort":
-			for name, at := range c.listed(v) {
-				c.column(&got, strings.TrimPrefix(name, "-"), at)
+			for name, at := range a.listed(v) {
+				a.column(strings.TrimPrefix(name, "-"), at)
 			}
 		}
 	}
@@ -109,83 +118,70 @@ func known(v ast.Expression) bool {
 	return ok
 }
 
-// listed returns the names in "a,b" or ["a", "b"], with the place of each literal.
-func (c *checker) listed(v term) iter.Seq2[string, file.Idx] {
-	return func(yield func(string, file.Idx) bool) {
-		for lit := range c.texts(v) {
-			for name := range strings.SplitSeq(lit.value, ",") {
-				if name = strings.TrimSpace(name); name != "" && !yield(name, lit.at) {
-					return
-				}
-			}
-		}
-	}
-}
-
-func (c *checker) groups(e *wire.Entity, got *result, v term) {
+func (a *aggregate) groups(v term) {
 	if list, ok := v.Expression.(*ast.ArrayLiteral); ok {
 		for _, one := range list.Value {
-			c.groups(e, got, term{one, v.scope})
+			a.groups(term{one, v.scope})
 		}
 		return
 	}
 	if _, ok := v.Expression.(*ast.ObjectLiteral); ok {
-		c.bucket(e, got, v)
+		a.bucket(v)
 		return
 	}
-	got.open = got.open || !known(v.Expression)
-	for name, at := range c.listed(v) {
-		c.path(e, name, at)
-		got.names = append(got.names, name)
+	a.open = a.open || !known(v.Expression)
+	for name, at := range a.listed(v) {
+		a.path(a.entity, name, at)
+		a.names = append(a.names, name)
 	}
 }
 
 // bucket checks {field, by, as}.
-func (c *checker) bucket(e *wire.Entity, got *result, o term) {
+func (a *aggregate) bucket(o term) {
 	texts := map[string]string{}
-	for key, v := range c.properties(o) {
+	for key, v := range a.properties(o) {
 		lit, ok := plainText(v.Expression)
 		if !ok {
-			got.open = true
+			a.open = true
 			continue
 		}
 		texts[key.name] = lit
 		if key.name == "field" {
-			c.path(e, lit, v.Idx0())
+			a.path(a.entity, lit, v.Idx0())
 		}
 	}
-	got.open = got.open || !allMembersKnown(o.Expression)
+	a.open = a.open || !allMembersKnown(o.Expression)
 	name := texts["as"]
 	if name == "" {
 		name = texts["field"] + capital(texts["by"])
 	}
-	got.names = append(got.names, name)
+	a.names = append(a.names, name)
 }
 
 // counts checks true, or {all, distinct}.
-func (c *checker) counts(e *wire.Entity, got *result, v term) {
+func (a *aggregate) counts(v term) {
 	if _, ok := v.Expression.(*ast.ObjectLiteral); !ok {
 		_, flag := v.Expression.(*ast.BooleanLiteral)
-		got.open = got.open || !flag
-		got.names = append(got.names, counting)
+		a.open = a.open || !flag
+		a.names = append(a.names, counting)
 		return
 	}
-	got.open = got.open || !allMembersKnown(v.Expression)
-	for key, v := range c.properties(v) {
+	a.open = a.open || !allMembersKnown(v.Expression)
+	for key, v := range a.properties(v) {
 		switch key.name {
 		case "all":
-			got.names = append(got.names, counting)
+			a.names = append(a.names, counting)
 		case distinct:
-			c.measure(e, got, distinct, v)
+			a.measure(distinct, v)
 		}
 	}
 }
 
-func (c *checker) measure(e *wire.Entity, got *result, call string, v term) {
-	got.open = got.open || !known(v.Expression)
-	for name, at := range c.listed(v) {
-		c.path(e, name, at)
-		got.names = append(got.names, call+capital(name))
+func (a *aggregate) measure(call string, v term) {
+	a.open = a.open || !known(v.Expression)
+	for name, at := range a.listed(v) {
+		a.path(a.entity, name, at)
+		a.names = append(a.names, call+capital(name))
 	}
 }
 
@@ -198,37 +194,37 @@ func capital(name string) string {
 }
 
 // having checks a filter over columns.
-func (c *checker) having(got *result, arg term, depth int) {
+func (a *aggregate) having(arg term, depth int) {
 	if depth > maxDepth {
 		return
 	}
-	if list, ok := c.elements(arg); ok {
+	if list, ok := a.elements(arg); ok {
 		for _, one := range list {
-			c.having(got, one, depth+1)
+			a.having(one, depth+1)
 		}
 		return
 	}
-	for key, v := range c.properties(arg) {
+	for key, v := range a.properties(arg) {
 		op, _ := catalog.FilterOperatorNamed(key.name)
 		switch {
 		case op.Place == catalog.InFilter && (op.Takes == catalog.OneFilter || op.Takes == catalog.ListFilter):
-			c.having(got, v, depth+1)
+			a.having(v, depth+1)
 		case strings.HasPrefix(key.name, "$"):
-			c.operator(key.name, key.at)
-		case c.column(got, key.name, key.at):
-			for inner := range c.properties(v) {
+			a.operator(key.name, key.at)
+		case a.column(key.name, key.at):
+			for inner := range a.properties(v) {
 				if strings.HasPrefix(inner.name, "$") {
-					c.operator(inner.name, inner.at)
+					a.operator(inner.name, inner.at)
 				}
 			}
 		}
 	}
 }
 
-func (c *checker) column(got *result, name string, at file.Idx) bool {
-	if slices.Contains(got.names, name) {
+func (a *aggregate) column(name string, at file.Idx) bool {
+	if slices.Contains(a.names, name) {
 		return true
 	}
-	c.fail(at, "", wire.DiagnosticUnknownField, "the aggregate has no column "+quote(name)+fault.DidYouMean(name, got.names), availableNames(got.names))
+	a.fail(at, "", wire.DiagnosticUnknownField, "the aggregate has no column "+quote(name)+fault.DidYouMean(name, a.names), availableNames(a.names))
 	return false
 }

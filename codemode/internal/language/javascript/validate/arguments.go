@@ -19,8 +19,11 @@ var edgeOptions = strings.Fields("limit sort filter fields with")
 // maxDepth bounds the depth of literals that are checked.
 const maxDepth = 32
 
+// options finds mistakes in the literal arguments of calls of entities.
+type options struct{ *filters }
+
 // arguments checks the literals among a method's arguments.
-func (c *checker) arguments(s *scope, m value, args []ast.Expression) {
+func (o *options) arguments(s *scope, m value, args []ast.Expression) {
 	sig, ok := signatureOf(m.method)
 	if !ok {
 		return
@@ -35,17 +38,36 @@ func (c *checker) arguments(s *scope, m value, args []ast.Expression) {
 		return term{args[i], s}
 	}
 	if len(args) == 1 && m.method == "count" {
-		for t := range c.look(at(0)) { // a single string is the set
-			c.bareSet(m.entity, t)
+		for t := range o.look(at(0)) { // a single string is the set
+			o.bareSet(m.entity, t)
 		}
 	}
-	c.filter(m.entity, at(sig.filter), 0)
-	c.models(m.entity, at(sig.model), 0)
+	o.filter(m.entity, at(sig.filter), 0)
+	o.models(m.entity, at(sig.model), 0)
 	if m.method == "aggregate" {
-		c.aggregate(m.entity, at(sig.options()))
+		o.aggregate(m.entity, at(sig.options()))
 		return
 	}
-	c.options(m.entity, at(sig.options()), m.method, sig.takes, 0)
+	o.object(m.entity, at(sig.options()), m.method, sig.takes, 0)
+}
+
+// input checks the literals in the input of an entity's operation.
+func (o *options) input(s *scope, t value, args []ast.Expression) {
+	op, ok := catalog.EntityOperationNamed(t.method)
+	if t.entity == nil || !ok || len(args) == 0 || isSpread(args[0]) {
+		return
+	}
+	in := term{args[0], s}
+	if t.method == "aggregate" {
+		o.aggregate(t.entity, in)
+		return
+	}
+	o.object(t.entity, in, t.method, op.Inputs(), 0)
+	for key, v := range o.properties(in) {
+		if isModel(key.name) {
+			o.models(t.entity, v, 0)
+		}
+	}
 }
 
 func isSpread(e ast.Expression) bool {
@@ -53,52 +75,52 @@ func isSpread(e ast.Expression) bool {
 	return ok
 }
 
-// options checks an object of options, or a set's name.
-func (c *checker) options(e *wire.Entity, arg term, method string, takes []string, depth int) {
+// object checks an object of options, or a set's name.
+func (o *options) object(e *wire.Entity, arg term, method string, takes []string, depth int) {
 	if depth > maxDepth {
 		return
 	}
-	for t := range c.look(arg) {
-		c.bareSet(e, t)
+	for t := range o.look(arg) {
+		o.bareSet(e, t)
 	}
-	for key, v := range c.properties(arg) {
+	for key, v := range o.properties(arg) {
 		switch {
 		case !slices.Contains(takes, key.name) && method == "new":
 			stores := "upsert"
 			if !slices.Contains(e.Ops, stores) {
 				stores = "create"
 			}
-			c.fail(key.at, "", wire.DiagnosticUnknownOption, "`new` takes no values: it returns a model with defaults, and stores nothing", "Store one with SDK.Entities."+e.Name+"."+stores+"({"+shown(key.name)+": ...}).")
+			o.fail(key.at, "", wire.DiagnosticUnknownOption, "`new` takes no values: it returns a model with defaults, and stores nothing", "Store one with SDK.Entities."+e.Name+"."+stores+"({"+shown(key.name)+": ...}).")
 		case !slices.Contains(takes, key.name):
-			c.fail(key.at, "", wire.DiagnosticUnknownOption, "there is no option "+quote(key.name)+didYouMean(suggest(key.name, takes, otherOptions[key.name])), availableNames(takes))
+			o.fail(key.at, "", wire.DiagnosticUnknownOption, "there is no option "+quote(key.name)+didYouMean(suggest(key.name, takes, otherOptions[key.name])), availableNames(takes))
 		case key.name == "ifVersion" && e.Kinds != "" && !e.Versioned:
-			c.fail(key.at, "", wire.DiagnosticUnknownOption, e.Name+" has no version", "Leave ifVersion out.")
+			o.fail(key.at, "", wire.DiagnosticUnknownOption, e.Name+" has no version", "Leave ifVersion out.")
 		case key.name == "q" && e.Kinds != "" && !e.Searchable:
-			c.fail(key.at, "", wire.DiagnosticUnknownOption, e.Name+" has no searchable fields", "Filter with $contains or $icontains.")
+			o.fail(key.at, "", wire.DiagnosticUnknownOption, e.Name+" has no searchable fields", "Filter with $contains or $icontains.")
 		case key.name == "set":
-			c.set(e, v)
+			o.set(e, v)
 		case key.name == "filter":
-			c.filter(e, v, depth)
+			o.filter(e, v, depth)
 		case key.name == "with" && len(e.Edges) == 0:
-			c.fail(key.at, "", wire.DiagnosticUnknownRelationship, e.Name+" has no relationships", "Leave `with` out.")
+			o.fail(key.at, "", wire.DiagnosticUnknownRelationship, e.Name+" has no relationships", "Leave `with` out.")
 		case key.name == "with":
-			c.with(e, v, depth+1)
+			o.with(e, v, depth+1)
 		case key.name == "sort":
-			c.sort(e, v)
+			o.sort(e, v)
 		case key.name == "fields":
-			c.paths(e, v)
+			o.paths(e, v)
 		}
 	}
 }
 
 // set checks the name of a set.
-func (c *checker) set(e *wire.Entity, v term) {
-	for t := range c.look(v) {
-		c.bareSet(e, t)
+func (o *options) set(e *wire.Entity, v term) {
+	for t := range o.look(v) {
+		o.bareSet(e, t)
 	}
 }
 
-func (c *checker) bareSet(e *wire.Entity, t term) {
+func (o *options) bareSet(e *wire.Entity, t term) {
 	set, ok := plainText(t.Expression)
 	if !ok {
 		return
@@ -110,107 +132,69 @@ func (c *checker) bareSet(e *wire.Entity, t term) {
 	if set == "" || slices.ContainsFunc(sets, func(p string) bool { return auth.MatchSet(p, set) }) {
 		return
 	}
-	c.fail(t.Idx0(), "", wire.DiagnosticUnknownSet, e.Name+" has no set "+quote(set)+fault.DidYouMean(set, sets), availableNames(sets))
-}
-
-// leadsTo returns the target entity of an edge, nil if it is not known because the caller
-// must not see it.
-func (c *checker) leadsTo(e *wire.Entity, edge string) *wire.Entity {
-	if name, ok := e.Targets[edge]; ok && !slices.Contains(e.Fields, edge) {
-		return c.byName[name]
-	}
-	return nil
-}
-
-// readable returns the fields of an entity that a caller may name in a query.
-func readable(e *wire.Entity) []string {
-	var out []string
-	for i, f := range e.Fields {
-		if class(e, i) != catalog.ClassHidden {
-			out = append(out, f)
-		}
-	}
-	return out
-}
-
-// path reports a path with a step that is neither a field nor an edge.
-func (c *checker) path(e *wire.Entity, path string, at file.Idx) bool {
-	first, rest, nested := strings.Cut(path, ".")
-	fields := readable(e)
-	if slices.Contains(fields, first) || slices.Contains(e.Edges, first) {
-		if target := c.leadsTo(e, first); target != nil && nested {
-			return c.path(target, rest, at)
-		}
-		return true
-	}
-	c.noField(e, first, slices.Concat(fields, e.Edges), at)
-	return false
-}
-
-func (c *checker) noField(e *wire.Entity, name string, known []string, at file.Idx) {
-	c.fail(at, "", wire.DiagnosticUnknownField, e.Name+" has no field "+quote(name)+fault.DidYouMean(name, known), availableNames(known))
+	o.fail(t.Idx0(), "", wire.DiagnosticUnknownSet, e.Name+" has no set "+quote(set)+fault.DidYouMean(set, sets), availableNames(sets))
 }
 
 // models checks the keys of a model, of changes, or of a list of models.
-func (c *checker) models(e *wire.Entity, arg term, depth int) {
+func (o *options) models(e *wire.Entity, arg term, depth int) {
 	if depth > maxDepth {
 		return
 	}
-	if list, ok := c.elements(arg); ok {
+	if list, ok := o.elements(arg); ok {
 		for _, one := range list {
-			c.models(e, one, depth+1)
+			o.models(e, one, depth+1)
 		}
 		return
 	}
 	known := slices.Concat(e.Fields, e.Edges)
-	for key := range c.properties(arg) {
+	for key := range o.properties(arg) {
 		if !slices.Contains(known, key.name) {
-			c.noField(e, key.name, known, key.at)
+			o.noField(e, key.name, known, key.at)
 		}
 	}
 }
 
 // paths checks `fields`: one string with commas, or a list.
-func (c *checker) paths(e *wire.Entity, v term) {
-	for name, at := range c.listed(v) {
-		c.path(e, name, at)
+func (o *options) paths(e *wire.Entity, v term) {
+	for name, at := range o.listed(v) {
+		o.path(e, name, at)
 	}
 }
 
 // sort checks the names of `sort`: an entity's own fields.
-func (c *checker) sort(e *wire.Entity, v term) {
+func (o *options) sort(e *wire.Entity, v term) {
 	known := readable(e)
-	for name, at := range c.listed(v) {
+	for name, at := range o.listed(v) {
 		if name = strings.TrimPrefix(name, "-"); !slices.Contains(known, name) {
-			c.noField(e, name, known, at)
+			o.noField(e, name, known, at)
 		}
 	}
 }
 
 // with checks relationships: "a,b.c", ["a"], "all", or an object.
-func (c *checker) with(e *wire.Entity, v term, depth int) {
-	for path, at := range c.listed(v) {
-		c.relationship(e, path, at)
+func (o *options) with(e *wire.Entity, v term, depth int) {
+	for path, at := range o.listed(v) {
+		o.relationship(e, path, at)
 	}
-	for key, one := range c.properties(v) {
-		if target := c.relationship(e, key.name, key.at); target != nil {
-			c.options(target, one, "", edgeOptions, depth)
+	for key, one := range o.properties(v) {
+		if target := o.relationship(e, key.name, key.at); target != nil {
+			o.object(target, one, "", edgeOptions, depth)
 		}
 	}
 }
 
 // relationship checks a path of edges and returns the entity at its end, nil if it is not
 // known.
-func (c *checker) relationship(e *wire.Entity, path string, at file.Idx) *wire.Entity {
+func (o *options) relationship(e *wire.Entity, path string, at file.Idx) *wire.Entity {
 	for first, rest, more := strings.Cut(path, "."); ; first, rest, more = strings.Cut(rest, ".") {
 		switch {
 		case first == "all":
 			return nil
 		case !slices.Contains(e.Edges, first):
-			c.fail(at, "", wire.DiagnosticUnknownRelationship, e.Name+" has no relationship "+quote(first)+fault.DidYouMean(first, e.Edges), availableNames(e.Edges))
+			o.fail(at, "", wire.DiagnosticUnknownRelationship, e.Name+" has no relationship "+quote(first)+fault.DidYouMean(first, e.Edges), availableNames(e.Edges))
 			return nil
 		}
-		if e = c.leadsTo(e, first); e == nil || !more {
+		if e = o.leadsTo(e, first); e == nil || !more {
 			return e
 		}
 	}

@@ -116,19 +116,19 @@ func quoted(s string) []byte {
 
 // fold returns the known value of an expression; nil if nothing is known, or if it is
 // undefined, which is left out of the input of a call.
-func (c *checker) fold(t term, depth int) *inputValue {
-	if depth > maxDepth || c.visited > maxVisited {
+func (l *literals) fold(t term, depth int) *inputValue {
+	if depth > maxDepth || l.visited > maxVisited {
 		return nil
 	}
-	c.visited++
+	l.visited++
 	e := t.Expression
 	switch v := e.(type) {
 	case *ast.Identifier:
-		return c.foldName(t, v, depth)
+		return l.foldName(t, v, depth)
 	case *ast.ObjectLiteral:
-		return c.foldObject(t.scope, v, depth)
+		return l.foldObject(t.scope, v, depth)
 	case *ast.ArrayLiteral:
-		return c.foldArray(t.scope, v, depth)
+		return l.foldArray(t.scope, v, depth)
 	case *ast.NullLiteral:
 		return scalar(e, []byte("null"))
 	case *ast.BooleanLiteral:
@@ -173,25 +173,25 @@ func foldNumber(e ast.Expression, v any, sign float64) *inputValue {
 
 // foldName follows a name to the literal that it always has. An object that is mentioned
 // elsewhere too may be changed there.
-func (c *checker) foldName(t term, id *ast.Identifier, depth int) *inputValue {
+func (l *literals) foldName(t term, id *ast.Identifier, depth int) *inputValue {
 	name := id.Name.String()
 	v, _ := t.scope.lookup(name)
 	if v.literal.Expression == nil {
 		return nil
 	}
-	at := c.fold(v.literal, depth+1)
-	if at == nil || at.json == nil && c.names.uses[name] != 1 {
+	at := l.fold(v.literal, depth+1)
+	if at == nil || at.json == nil && l.names.uses[name] != 1 {
 		return nil
 	}
 	return at
 }
 
-func (c *checker) foldObject(s *scope, o *ast.ObjectLiteral, depth int) *inputValue {
+func (l *literals) foldObject(s *scope, o *ast.ObjectLiteral, depth int) *inputValue {
 	out := object(o.Idx0(), o.Idx1())
 	for _, p := range o.Value {
 		switch p := p.(type) {
 		case *ast.PropertyShort:
-			c.foldMember(out, p.Name.Name.String(), p.Name.Idx, term{&p.Name, s}, depth)
+			l.foldMember(out, p.Name.Name.String(), p.Name.Idx, term{&p.Name, s}, depth)
 		case *ast.PropertyKeyed:
 			name, ok := memberName(p)
 			switch {
@@ -200,7 +200,7 @@ func (c *checker) foldObject(s *scope, o *ast.ObjectLiteral, depth int) *inputVa
 			case p.Kind != ast.PropertyKindValue:
 				out.drop(name)
 			default:
-				c.foldMember(out, name, p.Key.Idx0(), term{p.Value, s}, depth)
+				l.foldMember(out, name, p.Key.Idx0(), term{p.Value, s}, depth)
 			}
 		default: // a spread may give any member another value
 			for _, name := range slices.Clone(out.names) {
@@ -213,8 +213,8 @@ func (c *checker) foldObject(s *scope, o *ast.ObjectLiteral, depth int) *inputVa
 	return out
 }
 
-func (c *checker) foldMember(out *inputValue, name string, from file.Idx, t term, depth int) {
-	v := c.fold(t, depth+1)
+func (l *literals) foldMember(out *inputValue, name string, from file.Idx, t term, depth int) {
+	v := l.fold(t, depth+1)
 	switch {
 	case v == nil && isUndefined(t):
 		out.dropUndefined(name, from)
@@ -252,7 +252,7 @@ func toFloat(v any) float64 {
 	return -1
 }
 
-func (c *checker) foldArray(s *scope, a *ast.ArrayLiteral, depth int) *inputValue {
+func (l *literals) foldArray(s *scope, a *ast.ArrayLiteral, depth int) *inputValue {
 	out := &inputValue{from: a.Idx0(), to: a.Idx1(), list: true, known: true}
 	for _, e := range a.Value {
 		if isSpread(e) {
@@ -260,7 +260,7 @@ func (c *checker) foldArray(s *scope, a *ast.ArrayLiteral, depth int) *inputValu
 		}
 		var one *inputValue
 		if e != nil {
-			one = c.fold(term{e, s}, depth+1)
+			one = l.fold(term{e, s}, depth+1)
 		}
 		if at := (term{e, s}); e != nil && isUndefined(at) {
 			out.dropUndefined(strconv.Itoa(len(out.items)), e.Idx0())

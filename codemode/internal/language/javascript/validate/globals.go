@@ -96,26 +96,26 @@ var otherGlobals = map[string]string{
 }
 
 // global notes the use of a global that nothing in the script declares; s is the scope
-// that it is used in, nil for a member of globalThis.
-func (c *checker) global(s *scope, name string, at file.Idx, test bool) {
+// that it is used in, nil for a member of globalThis, and member what follows it, if that is a member.
+func (m *members) global(s *scope, name, member string, at file.Idx, test bool) {
 	hint, absent := forbidden[name]
 	switch {
 	case test:
-		c.tested["global "+name] = true
+		m.tested["global "+name] = true
 	case absent:
-		c.fail(at, "global "+name, wire.DiagnosticForbiddenGlobal, quote(name)+" does not exist in the sandbox", hint)
-	case isGlobal[name] || c.names.assigned[name] || c.names.globals[name] || c.names.dynamic || name == "callTool" && c.bindings.CallTool:
+		m.fail(at, "global "+name, wire.DiagnosticForbiddenGlobal, quote(name)+" does not exist in the sandbox", hint)
+	case isGlobal[name] || m.names.assigned[name] || m.names.globals[name] || m.names.dynamic || name == "callTool" && m.bindings.CallTool:
 	case slices.Contains(wire.ErrorClasses, name):
-		c.fail(at, "global "+name, wire.DiagnosticUnknownGlobal, quote(name)+" is not declared", "Import it: import { "+name+" } from \""+wire.ModuleErrors+"\".")
-	case c.reporting(): // a suggestion is expensive to find
-		likely := c.below(name)
+		m.fail(at, "global "+name, wire.DiagnosticUnknownGlobal, quote(name)+" is not declared", "Import it: import { "+name+" } from \""+wire.ModuleErrors+"\".")
+	case m.reporting(): // a suggestion is expensive to find
+		likely := m.below(name)
 		if likely == "" {
-			likely = c.nearestGlobal(s, name)
+			likely = m.nearestGlobal(s, name)
 		}
-		if likely == "SDK" && slices.Contains(sdkMembers, c.memberName) {
-			likely += "." + c.memberName
+		if likely == "SDK" && slices.Contains(sdkMembers, member) {
+			likely += "." + member
 		}
-		hint := "Declare it; what the app offers is below SDK: " + c.offered() + "."
+		hint := "Declare it; what the app offers is below SDK: " + m.offered() + "."
 		switch likely {
 		case "":
 		case "SDK":
@@ -123,53 +123,24 @@ func (c *checker) global(s *scope, name string, at file.Idx, test bool) {
 		default:
 			hint = "Write " + likely + "."
 		}
-		c.fail(at, "global "+name, wire.DiagnosticUnknownGlobal, quote(name)+" is not declared"+didYouMean(likely), hint)
+		m.fail(at, "global "+name, wire.DiagnosticUnknownGlobal, quote(name)+" is not declared"+didYouMean(likely), hint)
 	}
-}
-
-// offered names the first members of SDK.
-func (c *checker) offered() string {
-	var names []string
-	if len(c.entityNames) > 0 || len(c.bindings.Upstreams) == 0 {
-		names = append(names, "SDK.Entities")
-	}
-	if len(c.bindings.Upstreams) > 0 {
-		names = append(names, "SDK.Servers")
-	}
-	return strings.Join(append(names, "SDK.Out", "SDK.args"), ", ")
 }
 
 // nearestGlobal returns what a script may have meant by an undeclared name: a name that is visible
 // there, or the path of one below SDK; "" if nothing is similar.
-func (c *checker) nearestGlobal(s *scope, name string) string {
+func (m *members) nearestGlobal(s *scope, name string) string {
 	if other := otherGlobals[name]; other != "" {
 		return other
 	}
 	own := s.visible()
-	known := slices.Concat(own, suggestible, c.entityNames, outMembers)
-	for i := range c.bindings.Domains {
-		known = append(known, c.bindings.Domains[i].Name)
+	known := slices.Concat(own, suggestible, m.entityNames, outMembers)
+	for i := range m.bindings.Domains {
+		known = append(known, m.bindings.Domains[i].Name)
 	}
 	nearest := fault.Nearest(name, known)
 	if slices.Contains(own, nearest) || isGlobal[nearest] {
 		return nearest
 	}
-	return c.below(nearest)
-}
-
-// below returns the path below SDK of a name that a script uses as a global: an entity, a domain, or
-// a member of SDK.Out; "" if there is none.
-func (c *checker) below(name string) string {
-	if c.byName[name] != nil {
-		return "SDK.Entities." + name
-	}
-	for i := range c.bindings.Domains {
-		if c.bindings.Domains[i].Name == name {
-			return "SDK." + name
-		}
-	}
-	if slices.Contains(outMembers, name) {
-		return "SDK.Out." + name
-	}
-	return ""
+	return m.below(nearest)
 }

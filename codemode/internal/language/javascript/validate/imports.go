@@ -8,7 +8,6 @@ import (
 	"github.com/dop251/goja/file"
 
 	"github.com/koan-go/koan/codemode/internal/wire"
-	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -24,9 +23,9 @@ const (
 )
 
 // imported returns the server whose module a call in the compiled code returns.
-func (c *checker) imported(s *scope, e *ast.CallExpression) value {
+func (w *expressions) imported(s *scope, e *ast.CallExpression) value {
 	callee, ok := e.Callee.(*ast.Identifier)
-	if !ok || !c.compiled || len(e.ArgumentList) == 0 {
+	if !ok || !w.compiled || len(e.ArgumentList) == 0 {
 		return value{}
 	}
 	switch name := callee.Name.String(); {
@@ -41,40 +40,29 @@ func (c *checker) imported(s *scope, e *ast.CallExpression) value {
 		}
 		mark, _ := literalKey(p)
 		path, _ := strings.CutPrefix(mark, moduleMark)
-		return value{kind: loader, server: c.server(path)}
+		return value{kind: loader, server: w.server(path)}
 	case strings.HasPrefix(name, takesModule):
 		inner, ok := e.ArgumentList[0].(*ast.CallExpression)
 		if !ok {
 			return value{}
 		}
-		if from := c.expr(s, inner.Callee); from.kind == loader && from.server != nil {
+		if from := w.expr(s, inner.Callee); from.kind == loader && from.server != nil {
 			return value{kind: server, server: from.server}
 		}
 	}
 	return value{}
 }
 
-// server returns the server whose module has this path, nil if there is none.
-func (c *checker) server(path string) *wire.Server {
-	id, ok := wire.ServerOf(path)
-	for i := range c.bindings.Servers {
-		if ok && c.bindings.Servers[i].ID == id {
-			return &c.bindings.Servers[i]
-		}
-	}
-	return nil
-}
-
 // alwaysExported are the exports of a module besides its tools.
 var alwaysExported = map[string]bool{"__meta__": true, "default": true, "__esModule": true}
 
-func (c *checker) exported(s *wire.Server, name string, at file.Idx) (value, string, func()) {
+func (m *members) exported(s *wire.Server, name string, at file.Idx) (value, string, func()) {
 	subject := s.ID + "." + name
 	names := make([]string, len(s.Tools))
 	for i, t := range s.Tools {
 		names[i] = t.Export
 		if t.Export == name {
-			return c.tool(t), subject, nil
+			return m.tool(t), subject, nil
 		}
 	}
 	if i := slices.IndexFunc(s.Groups, func(g wire.Group) bool { return g.Name == name }); i >= 0 {
@@ -84,36 +72,6 @@ func (c *checker) exported(s *wire.Server, name string, at file.Idx) (value, str
 		return value{}, subject, nil
 	}
 	return value{}, subject, func() {
-		c.fail(at, subject, wire.DiagnosticUnknownExport, "the module of the server "+quote(s.ID)+" has no function "+quote(name)+fault.DidYouMean(name, names), availableNames(names))
-	}
-}
-
-// tool returns the operation that a function calls, and its entity. The inputs of other
-// operations are not known.
-func (c *checker) tool(t wire.Tool) value {
-	v := value{kind: tool, id: t.ID}
-	if rest, ok := strings.CutPrefix(t.ID, "koan::"); ok {
-		owner, op, _ := strings.Cut(rest, ".")
-		v.entity, v.method = c.byName[owner], op
-	}
-	return v
-}
-
-// input checks the literals in the input of an entity's operation.
-func (c *checker) input(s *scope, t value, args []ast.Expression) {
-	op, ok := catalog.EntityOperationNamed(t.method)
-	if t.entity == nil || !ok || len(args) == 0 || isSpread(args[0]) {
-		return
-	}
-	in := term{args[0], s}
-	if t.method == "aggregate" {
-		c.aggregate(t.entity, in)
-		return
-	}
-	c.options(t.entity, in, t.method, op.Inputs(), 0)
-	for key, v := range c.properties(in) {
-		if isModel(key.name) {
-			c.models(t.entity, v, 0)
-		}
+		m.fail(at, subject, wire.DiagnosticUnknownExport, "the module of the server "+quote(s.ID)+" has no function "+quote(name)+fault.DidYouMean(name, names), availableNames(names))
 	}
 }

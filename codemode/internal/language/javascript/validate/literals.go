@@ -2,6 +2,7 @@ package validate
 
 import (
 	"iter"
+	"strings"
 
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/file"
@@ -25,37 +26,43 @@ type text struct {
 	at    file.Idx
 }
 
+// literals follows the values of expressions as far as they are literals.
+type literals struct {
+	names   *usage
+	visited int // how many literals were visited
+}
+
 // look follows a name to its literal, and returns both branches of a condition; any other
 // expression is returned itself. It returns nothing once the bound on visited literals is
 // reached.
-func (c *checker) look(t term) iter.Seq[term] {
-	return func(yield func(term) bool) { c.follow(t, maxDepth, yield) }
+func (l *literals) look(t term) iter.Seq[term] {
+	return func(yield func(term) bool) { l.follow(t, maxDepth, yield) }
 }
 
-func (c *checker) follow(t term, depth int, yield func(term) bool) bool {
-	if c.visited++; c.visited > maxVisited || depth == 0 {
+func (l *literals) follow(t term, depth int, yield func(term) bool) bool {
+	if l.visited++; l.visited > maxVisited || depth == 0 {
 		return false
 	}
 	switch e := t.Expression.(type) {
 	case nil:
 		return true
 	case *ast.ConditionalExpression:
-		return c.follow(term{e.Consequent, t.scope}, depth-1, yield) && c.follow(term{e.Alternate, t.scope}, depth-1, yield)
+		return l.follow(term{e.Consequent, t.scope}, depth-1, yield) && l.follow(term{e.Alternate, t.scope}, depth-1, yield)
 	case *ast.Identifier:
 		v, _ := t.scope.lookup(e.Name.String())
 		if v.literal.Expression == nil {
 			return yield(t)
 		}
-		return c.follow(v.literal, depth-1, yield)
+		return l.follow(v.literal, depth-1, yield)
 	}
 	return yield(t)
 }
 
 // properties returns the properties of an object literal whose names are known;
 // nothing for any other expression.
-func (c *checker) properties(t term) iter.Seq2[key, term] {
+func (l *literals) properties(t term) iter.Seq2[key, term] {
 	return func(yield func(key, term) bool) {
-		for one := range c.look(t) {
+		for one := range l.look(t) {
 			obj, ok := one.Expression.(*ast.ObjectLiteral)
 			if !ok {
 				continue
@@ -91,8 +98,8 @@ func literalKey(p *ast.PropertyKeyed) (string, bool) {
 }
 
 // elements returns the elements of an array literal; ok is false for anything else.
-func (c *checker) elements(t term) (out []term, ok bool) {
-	for one := range c.look(t) {
+func (l *literals) elements(t term) (out []term, ok bool) {
+	for one := range l.look(t) {
 		if list, isList := one.Expression.(*ast.ArrayLiteral); isList {
 			ok = true
 			for _, e := range list.Value {
@@ -104,15 +111,28 @@ func (c *checker) elements(t term) (out []term, ok bool) {
 }
 
 // texts returns a string literal, or those in an array literal.
-func (c *checker) texts(t term) iter.Seq[text] {
+func (l *literals) texts(t term) iter.Seq[text] {
 	return func(yield func(text) bool) {
-		list, ok := c.elements(t)
+		list, ok := l.elements(t)
 		if !ok {
 			list = []term{t}
 		}
 		for _, one := range list {
-			for v := range c.look(one) {
+			for v := range l.look(one) {
 				if value, ok := plainText(v.Expression); ok && !yield(text{value, v.Idx0()}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// listed returns the names in "a,b" or ["a", "b"], with the place of each literal.
+func (l *literals) listed(v term) iter.Seq2[string, file.Idx] {
+	return func(yield func(string, file.Idx) bool) {
+		for lit := range l.texts(v) {
+			for name := range strings.SplitSeq(lit.value, ",") {
+				if name = strings.TrimSpace(name); name != "" && !yield(name, lit.at) {
 					return
 				}
 			}

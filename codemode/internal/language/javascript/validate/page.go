@@ -63,54 +63,54 @@ func awaited(v value) value {
 var ofPages = strings.Fields("items totalCount nextCursor pageSize truncated data results rows")
 
 // listMember reports a member that an array does not have.
-func (c *checker) listMember(v value, name string, at file.Idx) (subject string, miss func()) {
+func (m *members) listMember(v value, name string, at file.Idx) (subject string, miss func()) {
 	what := v.entity.Name + "." + v.method
 	subject = what + "()." + name
 	switch {
 	case slices.Contains(ofPromises, name):
 		return subject, func() {
-			c.fail(at, subject, wire.DiagnosticUnknownMethod, what+" returns an array, not a promise of one: it has no "+quote(name), NoPromise)
+			m.fail(at, subject, wire.DiagnosticUnknownMethod, what+" returns an array, not a promise of one: it has no "+quote(name), NoPromise)
 		}
 	case slices.Contains(ofPages, name):
 		return subject, func() {
-			c.fail(at, subject, wire.DiagnosticUnknownMethod, what+" returns an array, which has no "+quote(name), "It is the list itself: take its length, index it, or go through it with for...of.")
+			m.fail(at, subject, wire.DiagnosticUnknownMethod, what+" returns an array, which has no "+quote(name), "It is the list itself: take its length, index it, or go through it with for...of.")
 		}
 	}
 	return "", nil
 }
 
 // pendingMember reports a member that a promise does not have.
-func (c *checker) pendingMember(v value, name string, at file.Idx) (subject string, miss func()) {
+func (m *members) pendingMember(v value, name string, at file.Idx) (subject string, miss func()) {
 	subject = v.id + "()." + name
 	if slices.Contains(ofPromises, name) {
 		return subject, nil
 	}
 	return subject, func() {
-		c.fail(at, subject, wire.DiagnosticUnknownMethod, ReturnsPromise+", which has no "+quote(name), "Await it first: (await f(...))."+name+".")
+		m.fail(at, subject, wire.DiagnosticUnknownMethod, ReturnsPromise+", which has no "+quote(name), "Await it first: (await f(...))."+name+".")
 	}
 }
 
 // unawaited reports an expression that is the promise of a module's function where the script uses what
 // is always the same of all promises.
-func (c *checker) unawaited(v value, e ast.Expression, what string) value {
+func (m *members) unawaited(v value, e ast.Expression, what string) value {
 	if v.kind == pending {
-		c.fail(e.Idx0(), "", wire.DiagnosticUnawaitedPromise, ReturnsPromise+", which "+what, "Await it first.")
+		m.fail(e.Idx0(), "", wire.DiagnosticUnawaitedPromise, ReturnsPromise+", which "+what, "Await it first.")
 	}
 	return v
 }
 
 // truth walks an expression of which the script tests whether it is true.
-func (c *checker) truth(s *scope, e ast.Expression) {
-	c.unawaited(c.test(s, e), e, "is always true")
+func (w *expressions) truth(s *scope, e ast.Expression) {
+	w.unawaited(w.test(s, e), e, "is always true")
 }
 
 // pageMember reports a member that a page does not have. A comparison of its length is not
 // a test for its existence.
-func (c *checker) pageMember(p value, name string, at file.Idx, test bool) (subject string, miss func()) {
+func (m *members) pageMember(p value, name string, at file.Idx, test bool) (subject string, miss func()) {
 	if slices.Contains(ofPromises, name) {
 		subject = p.entity.Name + "." + p.method + "()." + name
 		return subject, func() {
-			c.fail(at, subject, wire.DiagnosticUnknownMethod, p.entity.Name+"."+p.method+" returns a page, not a promise of one: it has no "+quote(name), NoPromise)
+			m.fail(at, subject, wire.DiagnosticUnknownMethod, p.entity.Name+"."+p.method+" returns a page, not a promise of one: it has no "+quote(name), NoPromise)
 		}
 	}
 	if !slices.Contains(ofArrays, name) {
@@ -120,18 +120,18 @@ func (c *checker) pageMember(p value, name string, at file.Idx, test bool) (subj
 		subject = p.entity.Name + "." + p.method + "()." + name
 	}
 	return subject, func() {
-		c.fail(at, subject, wire.DiagnosticUnknownMethod, p.entity.Name+"."+p.method+" returns a page, which has no "+quote(name), UseItems)
+		m.fail(at, subject, wire.DiagnosticUnknownMethod, p.entity.Name+"."+p.method+" returns a page, which has no "+quote(name), UseItems)
 	}
 }
 
 // iterated walks the operand of `for of` or `...`, and returns what its elements are.
-func (c *checker) iterated(s *scope, e ast.Expression) value {
-	v := c.expr(s, e)
+func (w *expressions) iterated(s *scope, e ast.Expression) value {
+	v := w.expr(s, e)
 	switch v.kind {
 	case page:
-		c.fail(e.Idx0(), "", wire.DiagnosticUnknownMethod, v.entity.Name+"."+v.method+" returns a page, which cannot be iterated over", UseItems)
+		w.fail(e.Idx0(), "", wire.DiagnosticUnknownMethod, v.entity.Name+"."+v.method+" returns a page, which cannot be iterated over", UseItems)
 	case pending:
-		c.fail(e.Idx0(), "", wire.DiagnosticUnknownMethod, ReturnsPromise+", which cannot be iterated over", "Await it first.")
+		w.fail(e.Idx0(), "", wire.DiagnosticUnknownMethod, ReturnsPromise+", which cannot be iterated over", "Await it first.")
 	}
 	return rowsIn(v)
 }

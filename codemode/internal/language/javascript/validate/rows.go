@@ -37,22 +37,22 @@ func rowsIn(v value) value {
 
 // rowMember returns the value of a member of a row. One that the entity has not is reported, unless
 // the script may have added it itself.
-func (c *checker) rowMember(v value, name string, at file.Idx) (got value, subject string, miss func()) {
+func (m *members) rowMember(v value, name string, at file.Idx) (got value, subject string, miss func()) {
 	e := v.entity
 	subject = "row " + e.Name + "." + name
-	if target := c.byName[e.Targets[name]]; target != nil {
+	if target := m.byName[e.Targets[name]]; target != nil {
 		got = value{kind: row, entity: target, method: v.method}
 		if slices.Contains(e.Many, name) {
 			got.kind = rows
 		}
 	}
 	names := append(slices.Clone(e.Fields), e.Edges...)
-	if len(e.Fields) == 0 || slices.Contains(names, name) || c.names.anyMember || c.names.members[name] {
+	if len(e.Fields) == 0 || slices.Contains(names, name) || m.names.anyMember || m.names.members[name] {
 		return got, subject, nil
 	}
 	return got, subject, func() {
 		slices.Sort(names)
-		c.fail(at, subject, wire.DiagnosticUnknownField, e.Name+" has no field "+quote(name)+fault.DidYouMean(name, names), availableNames(slices.Compact(names)))
+		m.fail(at, subject, wire.DiagnosticUnknownField, e.Name+" has no field "+quote(name)+fault.DidYouMean(name, names), availableNames(slices.Compact(names)))
 	}
 }
 
@@ -70,7 +70,7 @@ func ofRows(owner value, function string) value {
 
 // callOfRows walks the arguments of a call of an object's function: the first one may be a callback
 // that gets rows.
-func (c *checker) callOfRows(s *scope, e *ast.CallExpression, owner value, function string) {
+func (w *expressions) callOfRows(s *scope, e *ast.CallExpression, owner value, function string) {
 	one := rowsIn(owner)
 	given := []value{one}
 	switch {
@@ -82,22 +82,22 @@ func (c *checker) callOfRows(s *scope, e *ast.CallExpression, owner value, funct
 		given = nil
 	}
 	for i, argument := range e.ArgumentList {
-		if c.given = nil; i == 0 {
-			c.given = given
+		if w.given = nil; i == 0 {
+			w.given = given
 		}
-		c.expr(s, argument)
+		w.expr(s, argument)
 	}
-	c.given = nil
+	w.given = nil
 }
 
 // parameters declares what a function gets, as far as that is known.
-func (c *checker) parameters(s *scope, list []*ast.Binding, given []value) {
+func (w *statements) parameters(s *scope, list []*ast.Binding, given []value) {
 	for i, p := range list {
 		if i < len(given) && p.Initializer == nil {
-			c.target(s, p.Target, given[i], token.LET)
+			w.target(s, p.Target, given[i], token.LET)
 			continue
 		}
-		c.target(s, p.Target, value{}, 0)
-		c.expr(s, p.Initializer)
+		w.target(s, p.Target, value{}, 0)
+		w.expr(s, p.Initializer)
 	}
 }

@@ -5,75 +5,7 @@ import (
 	"slices"
 
 	"github.com/dop251/goja/ast"
-	"github.com/dop251/goja/token"
-
-	"github.com/koan-go/koan/codemode/internal/wire"
 )
-
-// checker checks one program. It walks the program twice: first to collect how names are used, then
-// to report findings.
-type checker struct {
-	bindings    wire.Bindings
-	byName      map[string]*wire.Entity
-	entityNames []string
-	root        *scope
-	found       []finding
-	tested      map[string]bool // subjects whose existence the script tests itself
-	names       usage
-	visited     int  // how many literals were visited
-	compiled    bool // the text is esbuild's output
-	collecting  bool // this is the first walk, which reports nothing
-	handlers    int  // how many handlers of failures enclose the code
-	ask         Ask
-	askedCalls  int     // how many inputs of calls were checked
-	given       []value // what the function that is walked next gets
-	memberName  string  // the member that follows the current identifier, "" if there is none
-}
-
-// usage is how a script uses its names, wherever they are declared: two variables of the
-// same name count as one.
-type usage struct {
-	assigned map[string]bool // names assigned after their declaration
-	shrunk   map[string]bool // names of values whose members are deleted
-	vars     map[string]int  // how often `var` declares them
-	uses     map[string]int  // how often they are mentioned except in declarations and assignments
-	globals  map[string]bool // members that are added to the global object
-	members  map[string]bool // members that are assigned, whatever to
-	// anyMember says that members are added whose names are not known.
-	anyMember bool
-	dynamic   bool // globals with computed names are defined
-}
-
-// keeps reports whether a name always has the value of its declaration.
-func (u usage) keeps(name string, how token.Token) bool {
-	switch how {
-	case token.CONST:
-		return true
-	case token.LET:
-		return !u.assigned[name]
-	case token.VAR:
-		return !u.assigned[name] && u.vars[name] == 1
-	}
-	return false
-}
-
-func newChecker(b wire.Bindings) *checker {
-	c := &checker{
-		bindings: b, byName: map[string]*wire.Entity{}, root: &scope{}, tested: map[string]bool{}, collecting: true,
-		names: usage{assigned: map[string]bool{}, shrunk: map[string]bool{}, vars: map[string]int{}, uses: map[string]int{}, globals: map[string]bool{}, members: map[string]bool{}},
-	}
-	for i := range b.Entities {
-		e := &b.Entities[i]
-		c.byName[e.Name] = e
-		c.entityNames = append(c.entityNames, e.Name)
-	}
-	return c
-}
-
-// prepareReport prepares the second walk, which reports the findings.
-func (c *checker) prepareReport() {
-	c.root, c.found, c.tested, c.visited, c.collecting = &scope{}, nil, map[string]bool{}, 0, false
-}
 
 // scope holds the names of a function or block. Only names that are never assigned have a known
 // value; every other one hides the name of the outer scope.

@@ -8,11 +8,6 @@
 package validate
 
 import (
-	"cmp"
-	"slices"
-
-	"github.com/dop251/goja/file"
-
 	"github.com/koan-go/koan/codemode/internal/language/javascript/script"
 	"github.com/koan-go/koan/codemode/internal/wire"
 )
@@ -30,40 +25,26 @@ const (
 // findings are in the order of the text.
 func Check(p *script.Program, b wire.Bindings, ask Ask) []wire.Diagnostic {
 	tree, at := p.Tree()
-	c := newChecker(b)
-	c.ask = ask
-	c.compiled = p.Lowered
-	for range 2 {
-		c.function(c.root, nil, tree.DeclarationList, tree.Body)
-		if c.collecting {
-			c.prepareReport()
-		}
-	}
-	return c.report(at)
+	w := newWalk(b, ask, p.Lowered)
+	w.function(w.root, nil, tree.DeclarationList, tree.Body)
+	w.startReport()
+	w.function(w.root, nil, tree.DeclarationList, tree.Body)
+	return w.findings.report(at)
 }
 
-// finding is a diagnostic before its position is known.
-type finding struct {
-	at      file.Idx
-	subject string // what does not exist, to be compared with checker.tested
-	wire.Diagnostic
+// newWalk returns what walks a program twice: first to collect how names are used, then to report findings.
+func newWalk(b wire.Bindings, ask Ask, compiled bool) *statements {
+	names := newUsage()
+	fs, a, l := newFindings(), newAPI(b), &literals{names: names}
+	x := &expressions{
+		members: &members{findings: fs, api: a, names: names}, root: &scope{}, compiled: compiled,
+		options: &options{&filters{&fields{fs, a}, l}}, inputs: &inputs{findings: fs, literals: l, ask: ask},
+	}
+	x.statements = &statements{x}
+	return x.statements
 }
 
-// report adds positions to the findings, without those that the script itself tests for
-// and those in code that the compiler added.
-func (c *checker) report(at func(file.Idx) (line, column int, ok bool)) []wire.Diagnostic {
-	found := slices.DeleteFunc(c.found, func(f finding) bool { return f.subject != "" && c.tested[f.subject] })
-	slices.SortStableFunc(found, func(a, b finding) int { return cmp.Compare(a.at, b.at) })
-	found = slices.CompactFunc(found, func(a, b finding) bool { return a.at == b.at && a.Code == b.Code && a.Message == b.Message }) // a literal that several calls share
-	var out []wire.Diagnostic
-	for _, f := range found {
-		if len(out) == maxDiagnostics {
-			break
-		}
-		var ok bool
-		if f.Line, f.Column, ok = at(f.at); ok {
-			out = append(out, f.Diagnostic)
-		}
-	}
-	return out
+func (w *statements) startReport() {
+	w.findings.startReport()
+	w.root = &scope{}
 }

@@ -23,25 +23,33 @@ const (
 	maxAskedBytes = 64 << 10 // of one input
 )
 
-// checkCall lets the operation of a call check the known parts of the input, and reports
+// inputs lets operations check the inputs of calls as far as these are literals.
+type inputs struct {
+	*findings
+	*literals
+	ask   Ask
+	asked int // how many inputs were checked
+}
+
+// check lets the operation of a call check the known parts of the input, and reports
 // their problems. Problems that may be caused by unknown parts are not reported.
-func (c *checker) checkCall(s *scope, callee value, e *ast.CallExpression) {
-	if c.ask == nil || c.askedCalls >= maxAsked || slices.ContainsFunc(e.ArgumentList, isSpread) {
+func (in *inputs) check(s *scope, callee value, e *ast.CallExpression) {
+	if in.ask == nil || in.asked >= maxAsked || slices.ContainsFunc(e.ArgumentList, isSpread) {
 		return
 	}
-	root, id := c.inputOf(s, callee, e)
+	root, id := in.inputOf(s, callee, e)
 	if root == nil {
 		return
 	}
-	if callee.entity != nil && callee.kind != tool && c.reportUndefined(root, "") {
+	if callee.entity != nil && callee.kind != tool && in.reportUndefined(root, "") {
 		return
 	}
 	input := root.appendJSON(nil)
 	if len(input) > maxAskedBytes {
 		return
 	}
-	c.askedCalls++
-	f := c.ask(id, input)
+	in.asked++
+	f := in.ask(id, input)
 	if f == nil || f.Code != fault.InvalidPayload && f.Code != fault.UnknownSet {
 		return
 	}
@@ -50,9 +58,9 @@ func (c *checker) checkCall(s *scope, callee value, e *ast.CallExpression) {
 		switch {
 		case f.Code == fault.UnknownSet && !exact: // the default set, which a run may change
 		case !at.known, !root.known && dependent(callee, d.Path, at, depth, exact):
-		case exact && at != root && c.foundIn(at): // the finding about the name is more specific
+		case exact && at != root && in.foundIn(at): // the finding about the name is more specific
 		default:
-			c.invalid(callee, at, exact, d, f)
+			in.invalid(callee, at, exact, d, f)
 		}
 	}
 }
@@ -67,13 +75,8 @@ func dependent(callee value, path string, at *inputValue, depth int, exact bool)
 	return first == having || callee.method == "aggregate" && first == "sort"
 }
 
-// foundIn reports whether there is a finding in a value already.
-func (c *checker) foundIn(at *inputValue) bool {
-	return slices.ContainsFunc(c.found, func(f finding) bool { return f.at >= at.from && f.at < at.to })
-}
-
 // invalid reports an operation's fault about an input.
-func (c *checker) invalid(callee value, at *inputValue, exact bool, d fault.Detail, f *fault.Fault) {
+func (in *inputs) invalid(callee value, at *inputValue, exact bool, d fault.Detail, f *fault.Fault) {
 	code, hint := wire.DiagnosticInvalidArgument, f.Hint
 	if f.Code == fault.UnknownSet {
 		code = wire.DiagnosticUnknownSet
@@ -87,11 +90,7 @@ func (c *checker) invalid(callee value, at *inputValue, exact bool, d fault.Deta
 			hint = CallHint(callee.entity.Name, callee.method, problem)
 		}
 	}
-	before := len(c.found)
-	c.fail(at.from, "", code, d.Message, hint)
-	if len(c.found) > before {
-		c.found[before].Path = d.Path
-	}
+	in.failAt(at.from, d.Path, code, d.Message, hint)
 }
 
 // CallHint returns the hint for a problem of an input of an entity's method, whose fault has none of
@@ -123,7 +122,7 @@ func Details(f *fault.Fault) []fault.Detail {
 }
 
 // inputOf returns the known input of a call, and its operation; nil if nothing is known.
-func (c *checker) inputOf(s *scope, callee value, e *ast.CallExpression) (root *inputValue, id string) {
+func (in *inputs) inputOf(s *scope, callee value, e *ast.CallExpression) (root *inputValue, id string) {
 	arg := func(i int) term {
 		if i >= len(e.ArgumentList) {
 			return term{nil, s}
@@ -135,7 +134,7 @@ func (c *checker) inputOf(s *scope, callee value, e *ast.CallExpression) (root *
 		if isUndefined(arg(0)) {
 			return object(from, to), callee.id
 		}
-		return c.fold(arg(0), 0), callee.id
+		return in.fold(arg(0), 0), callee.id
 	}
 	op, _, ok := catalog.EntityMethod(callee.method)
 	sig, _ := signatureOf(callee.method)
@@ -145,19 +144,19 @@ func (c *checker) inputOf(s *scope, callee value, e *ast.CallExpression) (root *
 	root = object(from, to)
 	names, options := sig.names, sig.options()
 	switch {
-	case callee.method == "count" && len(e.ArgumentList) == 1 && c.isText(arg(0)): // the set
+	case callee.method == "count" && len(e.ArgumentList) == 1 && in.isText(arg(0)): // the set
 		names, options = nil, 0
 	case len(sig.leading) > 0:
-		options = c.leading(root, sig, arg)
+		options = in.leading(root, sig, arg)
 	}
 	for i, name := range names {
-		c.addArgument(root, name, arg(i))
+		in.addArgument(root, name, arg(i))
 	}
-	if !c.addOptions(root, arg(options)) {
+	if !in.addOptions(root, arg(options)) {
 		return nil, ""
 	}
 	if walks := callee.method == "all" || callee.method == "each"; walks && root.members["page"] != nil && root.known && root.members["cursor"] == nil {
-		c.reportDuplicate("page", root.members["page"])
+		in.reportDuplicate("page", root.members["page"])
 		return nil, ""
 	}
 	return root, catalog.EntityID(callee.entity.Name, op.Name).String()
@@ -165,7 +164,7 @@ func (c *checker) inputOf(s *scope, callee value, e *ast.CallExpression) (root *
 
 // leading reads the numbers of firstPage(n, ...) and page(i, n, ...); the size is
 // optional. It returns the position of the options.
-func (c *checker) leading(root *inputValue, sig signature, arg func(int) term) int {
+func (in *inputs) leading(root *inputValue, sig signature, arg func(int) term) int {
 	last := len(sig.leading) - 1
 	if last == 0 { // firstPage
 		root.put("page", &inputValue{from: root.from, to: root.from, json: []byte("1"), known: true})
@@ -173,7 +172,7 @@ func (c *checker) leading(root *inputValue, sig signature, arg func(int) term) i
 	for i := range sig.leading {
 		name := sig.leading[i]
 		if i == last && !isUndefined(arg(i)) && isUndefined(arg(i+1)) {
-			v := c.fold(arg(i), 0)
+			v := in.fold(arg(i), 0)
 			if v == nil { // a size or options
 				root.known = false
 				return i + 1
@@ -182,13 +181,13 @@ func (c *checker) leading(root *inputValue, sig signature, arg func(int) term) i
 				return i
 			}
 		}
-		c.addArgument(root, name, arg(i))
+		in.addArgument(root, name, arg(i))
 	}
 	return last + 1
 }
 
-func (c *checker) isText(t term) bool {
-	for one := range c.look(t) {
+func (l *literals) isText(t term) bool {
+	for one := range l.look(t) {
 		if _, ok := plainText(one.Expression); ok {
 			return true
 		}
@@ -196,11 +195,11 @@ func (c *checker) isText(t term) bool {
 	return false
 }
 
-func (c *checker) addArgument(root *inputValue, name string, t term) {
+func (in *inputs) addArgument(root *inputValue, name string, t term) {
 	if isUndefined(t) {
 		return
 	}
-	v := c.fold(t, 0)
+	v := in.fold(t, 0)
 	if v == nil {
 		root.drop(name)
 		return
@@ -211,11 +210,11 @@ func (c *checker) addArgument(root *inputValue, name string, t term) {
 
 // addOptions reads the last argument of a call: an object, or the name of a set. ok is
 // false if the call is rejected because of it.
-func (c *checker) addOptions(root *inputValue, t term) (ok bool) {
+func (in *inputs) addOptions(root *inputValue, t term) (ok bool) {
 	if _, null := t.Expression.(*ast.NullLiteral); null || isUndefined(t) {
 		return true
 	}
-	v := c.fold(t, 0)
+	v := in.fold(t, 0)
 	switch {
 	case v == nil:
 		root.known = false
@@ -223,14 +222,14 @@ func (c *checker) addOptions(root *inputValue, t term) (ok bool) {
 		root.known = root.known && v.known
 		for _, name := range v.names {
 			if root.members[name] != nil {
-				return c.reportDuplicate(name, v.members[name])
+				return in.reportDuplicate(name, v.members[name])
 			}
 			root.put(name, v.members[name])
 		}
 	case v.json != nil && v.json[0] == '"':
 		root.put("set", v)
 	case v.json != nil || v.list:
-		c.fail(v.from, "", wire.DiagnosticInvalidArgument, "the options are neither an object nor the name of a set", "Write {name: value}, or the set's name as a string.")
+		in.fail(v.from, "", wire.DiagnosticInvalidArgument, "the options are neither an object nor the name of a set", "Write {name: value}, or the set's name as a string.")
 		return false
 	default:
 		root.known = false
@@ -240,22 +239,19 @@ func (c *checker) addOptions(root *inputValue, t term) (ok bool) {
 
 // reportUndefined reports conditions that are undefined, for which a call is rejected before
 // anything else is checked. path is that of the value in the input.
-func (c *checker) reportUndefined(v *inputValue, path string) (found bool) {
+func (in *inputs) reportUndefined(v *inputValue, path string) (found bool) {
 	if at := path + "/"; strings.HasPrefix(at, "/filter/") || strings.HasPrefix(at, "/with/") && strings.Contains(at, "/filter/") {
 		for _, name := range slices.Sorted(maps.Keys(v.undefined)) {
-			before := len(c.found)
-			c.fail(v.undefined[name], "", wire.DiagnosticInvalidArgument, "undefined is not a condition", "Leave the member out to ask for nothing, or compare with null.")
-			if found = true; len(c.found) > before {
-				c.found[before].Path = path + "/" + pointerEscapes.Replace(name)
-			}
+			in.failAt(v.undefined[name], path+"/"+pointerEscapes.Replace(name), wire.DiagnosticInvalidArgument, "undefined is not a condition", "Leave the member out to ask for nothing, or compare with null.")
+			found = true
 		}
 	}
 	for _, name := range v.names {
-		found = c.reportUndefined(v.members[name], path+"/"+pointerEscapes.Replace(name)) || found
+		found = in.reportUndefined(v.members[name], path+"/"+pointerEscapes.Replace(name)) || found
 	}
 	for i, one := range v.items {
 		if one != nil {
-			found = c.reportUndefined(one, path+"/"+strconv.Itoa(i)) || found
+			found = in.reportUndefined(one, path+"/"+strconv.Itoa(i)) || found
 		}
 	}
 	return found
@@ -265,11 +261,7 @@ var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
 // reportDuplicate reports an option that is also a positional argument, for which a call is rejected
 // before anything else is checked.
-func (c *checker) reportDuplicate(name string, at *inputValue) bool {
-	before := len(c.found)
-	c.fail(at.from, "", wire.DiagnosticInvalidArgument, quote(name)+" is given twice: as an argument and among the options", "Leave it out of the options.")
-	if len(c.found) > before {
-		c.found[before].Path = "/" + name
-	}
+func (in *inputs) reportDuplicate(name string, at *inputValue) bool {
+	in.failAt(at.from, "/"+name, wire.DiagnosticInvalidArgument, quote(name)+" is given twice: as an argument and among the options", "Leave it out of the options.")
 	return false
 }
