@@ -154,7 +154,7 @@ func entire(f *catalog.Field, values []any) bool {
 }
 
 // items reads a list of values and counts them.
-func (p *parser) items(v any, at string) ([]any, bool) {
+func (p *report) items(v any, at string) ([]any, bool) {
 	items, ok := v.([]any)
 	if !ok {
 		p.wrong(at, "a list of values is required", "array", v)
@@ -168,7 +168,7 @@ func (p *parser) items(v any, at string) ([]any, bool) {
 }
 
 // text counts a string of the filter.
-func (p *parser) text(s, at string) bool {
+func (p *report) text(s, at string) bool {
 	if p.bytes += len(s); p.bytes > MaxBytes {
 		p.limit(at, "the strings of the filter are too long", "at most 262144 bytes together")
 		return false

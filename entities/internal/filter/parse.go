@@ -25,9 +25,15 @@ var (
 	quantifiers = catalog.EdgeOperators()
 )
 
+// parser reads one filter.
 type parser struct {
-	graph   Graph
-	guards  *Guards
+	report
+	graph  Graph
+	guards *Guards
+}
+
+// report is what is wrong with a filter, and how much of it was read.
+type report struct {
 	details []fault.Detail
 	nodes   int
 	values  int
@@ -35,24 +41,24 @@ type parser struct {
 	full    bool // a limit was passed: say so once and stop
 }
 
-func (p *parser) fail(d fault.Detail) {
+func (p *report) fail(d fault.Detail) {
 	if len(p.details) < maxDetails && !p.full {
 		p.details = append(p.details, d)
 	}
 }
 
-func (p *parser) wrong(at, message, expected string, got any) {
+func (p *report) wrong(at, message, expected string, got any) {
 	p.fail(fault.Detail{Path: at, Message: message, Expected: expected, Received: Describe(got)})
 }
 
 // limit reports that the filter is too big, and silences what follows.
-func (p *parser) limit(at, message, expected string) {
+func (p *report) limit(at, message, expected string) {
 	p.fail(fault.Detail{Path: at, Message: message, Expected: expected})
 	p.full = true
 }
 
 // node counts one condition or group.
-func (p *parser) node(at string) bool {
+func (p *report) node(at string) bool {
 	if p.nodes++; p.nodes > MaxNodes && !p.full {
 		p.limit(at, "the filter has too many conditions", "at most "+strconv.Itoa(MaxNodes))
 	}

@@ -63,35 +63,40 @@ func newRules(f *catalog.Field) (r rules, err error) {
 
 // decoder checks one input and collects everything that is wrong with it.
 type decoder struct {
+	report
 	kind    *Kind
-	graph   filter.Graph // what a reading operation may be about
-	details []fault.Detail
-	refused error  // of a reading operation, with its details
-	ahead   *Model // not nil: nothing is stored, and what the handler would refuse in any case is reported
-	// later is what the handler would refuse. It counts where nothing else is wrong, as
-	// the handler is not reached before.
-	later   []fault.Detail
+	graph   filter.Graph   // what a reading operation may be about
+	refused error          // of a reading operation, with its details
+	ahead   *Model         // not nil: nothing is stored, and what the handler would refuse in any case is reported
 	missing []fault.Detail // from models that can only create entities, which the handler finds as well
 	models  []*Values      // with values that are wrong unless they are stored as they are
 	stored  []*Values      // all that are to be stored
 	all     *Model         // what is there besides
-	set     string         // that the input names, else the run's
 	keys    []string       // ids of the kind's own entities that it names
 	// changing says that what stands in the input is what shall change, and not a whole model.
 	changing bool
 }
 
-// full reports whether enough is known of what is wrong.
-func (d *decoder) full() bool { return len(d.details)+len(d.later) >= fault.MaxFound }
+// report is what is wrong with an input.
+type report struct {
+	details []fault.Detail
+	// later is what the handler would refuse. It counts where nothing else is wrong, as
+	// the handler is not reached before.
+	later []fault.Detail
+	set   string // that the input names, else the run's
+}
 
-func (d *decoder) fail(at, format string, args ...any) {
+// full reports whether enough is known of what is wrong.
+func (d *report) full() bool { return len(d.details)+len(d.later) >= fault.MaxFound }
+
+func (d *report) fail(at, format string, args ...any) {
 	if d.full() {
 		return
 	}
 	d.details = append(d.details, fault.Detail{Path: at, Message: fmt.Sprintf(format, args...)})
 }
 
-func (d *decoder) wrong(at, expected string, got any) {
+func (d *report) wrong(at, expected string, got any) {
 	if d.full() {
 		return
 	}

@@ -37,7 +37,7 @@ type (
 
 // open reads the input object of an operation and reports unknown members. It returns
 // nil where the input is not an object.
-func (d *decoder) open(raw json.RawMessage, op string) map[string]any {
+func (d *report) open(raw json.RawMessage, op string) map[string]any {
 	v, problem := filter.Input(raw)
 	if problem != nil {
 		d.details = append(d.details, *problem)
@@ -62,7 +62,7 @@ func (d *decoder) open(raw json.RawMessage, op string) map[string]any {
 	return members
 }
 
-func (d *decoder) flag(members map[string]any, name string) bool {
+func (d *report) flag(members map[string]any, name string) bool {
 	v, ok := members[name]
 	if !ok {
 		return false
@@ -93,7 +93,7 @@ func (d *decoder) version(members map[string]any) *int64 {
 }
 
 // need returns a member that must be there.
-func (d *decoder) need(members map[string]any, name string) (any, bool) {
+func (d *report) need(members map[string]any, name string) (any, bool) {
 	v, ok := members[name]
 	if !ok {
 		d.fail("/"+name, "%s is required", name)
@@ -195,7 +195,7 @@ func (d *decoder) meant(members map[string]any) map[string]bool {
 }
 
 // list returns a member that is a list of bounded length.
-func (d *decoder) list(members map[string]any, name string) []any {
+func (d *report) list(members map[string]any, name string) []any {
 	v, ok := d.need(members, name)
 	if !ok {
 		return nil

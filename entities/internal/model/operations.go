@@ -18,8 +18,8 @@ type Operation struct {
 	catalog.EntityOperation
 	title   func(name string) string
 	summary func(name string) string
-	input   func(e *Model, k *Kind) json.RawMessage
-	output  func(k *Kind) json.RawMessage
+	input   func(e *Model, k kindSchemas) json.RawMessage
+	output  func(k kindSchemas) json.RawMessage
 	example func(k *Kind) json.RawMessage
 	decode  func(d *decoder, input json.RawMessage) any // the result is what the handler gets
 }
@@ -44,67 +44,67 @@ func named(op string) catalog.EntityOperation {
 var Operations = []Operation{
 	{
 		EntityOperation: named("collection"), title: verb("List %s"), summary: verb("Lists %s entities: filtered, searched, sorted, page by page, with related ones."),
-		input:  func(e *Model, k *Kind) json.RawMessage { return read.CollectionSchema(k.Entity, e.App.Graph) },
-		output: (*Kind).pageSchema, example: constantly(`{"pageSize":5}`),
+		input:  func(e *Model, k kindSchemas) json.RawMessage { return read.CollectionSchema(k.Entity, e.App.Graph) },
+		output: kindSchemas.pageSchema, example: constantly(`{"pageSize":5}`),
 		decode: reading(read.DecodeCollection),
 	},
 	{
 		EntityOperation: named("get-by-id"), title: verb("Get %s"), summary: verb("Returns one %s by its id."),
 		example: noExample,
-		input:   func(e *Model, k *Kind) json.RawMessage { return read.GetSchema(k.Entity, e.App.Graph) },
-		output:  (*Kind).outputSchema,
+		input:   func(e *Model, k kindSchemas) json.RawMessage { return read.GetSchema(k.Entity, e.App.Graph) },
+		output:  kindSchemas.outputSchema,
 		decode:  decodeGet,
 	},
 	{
 		EntityOperation: named("count"), title: verb("Count %s"), summary: verb("Counts %s entities that match a filter."),
 		example: constantly(`{}`),
-		input:   func(e *Model, k *Kind) json.RawMessage { return read.CountSchema(k.Entity, e.App.Graph) },
-		output:  func(*Kind) json.RawMessage { return numberSchema("count") },
+		input:   func(e *Model, k kindSchemas) json.RawMessage { return read.CountSchema(k.Entity, e.App.Graph) },
+		output:  func(kindSchemas) json.RawMessage { return numberSchema("count") },
 		decode:  reading(read.DecodeCount),
 	},
 	{
 		EntityOperation: named("aggregate"), title: verb("Aggregate %s"), summary: verb("Groups %s entities and computes count, distinct count, sum, avg, min and max, in the database."),
 		example: constantly(`{"count":true}`),
-		input:   func(e *Model, k *Kind) json.RawMessage { return read.AggregateSchema(k.Entity, e.App.Graph) },
-		output:  func(*Kind) json.RawMessage { return rowsSchema },
+		input:   func(e *Model, k kindSchemas) json.RawMessage { return read.AggregateSchema(k.Entity, e.App.Graph) },
+		output:  func(kindSchemas) json.RawMessage { return rowsSchema },
 		decode:  reading(read.DecodeAggregate),
 	},
 	{
 		EntityOperation: named("new"), title: verb("New %s"), summary: verb("Returns a model of a %s with defaults, without storing it."),
 		example: constantly(`{}`),
-		input: func(_ *Model, k *Kind) json.RawMessage {
+		input: func(_ *Model, k kindSchemas) json.RawMessage {
 			return input(Object{"set": read.SetSchema(&k.Entity.Resource)})
 		},
-		output: func(k *Kind) json.RawMessage { return Encode(Object{"type": "object"}) },
+		output: func(k kindSchemas) json.RawMessage { return Encode(Object{"type": "object"}) },
 		decode: decodeNew,
 	},
 	{
 		EntityOperation: named("create"), title: verb("Create %s"), summary: verb("Creates a %s; conflict where its id or a unique key is taken."),
 		example: createExample,
-		input: func(_ *Model, k *Kind) json.RawMessage {
+		input: func(_ *Model, k kindSchemas) json.RawMessage {
 			return input(Object{"model": k.newModelSchema(), "set": read.SetSchema(&k.Entity.Resource)}, "model")
 		},
-		output: (*Kind).outputSchema,
+		output: kindSchemas.outputSchema,
 		decode: decodeCreate,
 	},
 	{
 		EntityOperation: named("upsert"), title: verb("Store %s"), summary: verb("Creates a %s, or changes the one with the model's id; absent fields keep their values."),
 		example: upsertExample,
-		input: func(_ *Model, k *Kind) json.RawMessage {
+		input: func(_ *Model, k kindSchemas) json.RawMessage {
 			p := Object{"model": k.modelSchema(true), "set": read.SetSchema(&k.Entity.Resource), "replace": Object{"type": "boolean", "default": false, "description": "Absent fields are reset to their defaults instead of kept."}}
 			return input(k.withVersion(p), "model")
 		},
-		output: (*Kind).outputSchema,
+		output: kindSchemas.outputSchema,
 		decode: decodeUpsert,
 	},
 	{
 		EntityOperation: named("upsert-many"), title: verb("Store many %s"), summary: verb("Stores several %s models in one call: all, or none."),
 		example: upsertManyExample,
-		input: func(_ *Model, k *Kind) json.RawMessage {
+		input: func(_ *Model, k kindSchemas) json.RawMessage {
 			p := Object{"models": Object{"type": "array", "items": k.modelSchema(true), "maxItems": maxBatch}, "set": read.SetSchema(&k.Entity.Resource)}
 			return input(p, "models")
 		},
-		output: func(k *Kind) json.RawMessage {
+		output: func(k kindSchemas) json.RawMessage {
 			return Encode(Object{"type": "object", "required": []string{"items"}, "properties": Object{"items": Object{"type": "array", "items": k.outputSchema()}}})
 		},
 		decode: decodeUpsertMany,
@@ -112,51 +112,51 @@ var Operations = []Operation{
 	{
 		EntityOperation: named("patch"), title: verb("Change %s"), summary: verb("Changes the named fields of one %s."),
 		example: noExample,
-		input: func(_ *Model, k *Kind) json.RawMessage {
+		input: func(_ *Model, k kindSchemas) json.RawMessage {
 			p := Object{"id": read.IDSchema(&k.Entity.Key), "changes": k.modelSchema(false), "set": read.SetSchema(&k.Entity.Resource)}
 			return input(k.withVersion(p), "id", "changes")
 		},
-		output: (*Kind).outputSchema,
+		output: kindSchemas.outputSchema,
 		decode: decodePatch,
 	},
 	{
 		EntityOperation: named("update-by-query"), title: verb("Change %s by filter"),
 		summary: verb("Changes the named fields of every %s that matches a filter; with more matches than maxAffected nothing is changed."),
 		example: updateByQueryExample,
-		input: func(e *Model, k *Kind) json.RawMessage {
+		input: func(e *Model, k kindSchemas) json.RawMessage {
 			changes := k.modelSchema(false)
 			changes["minProperties"] = 1
 			return queryInputSchema(e, k, Object{"changes": changes}, "filter", "changes")
 		},
-		output: func(*Kind) json.RawMessage { return numberSchema("updated") },
+		output: func(kindSchemas) json.RawMessage { return numberSchema("updated") },
 		decode: decodeUpdateByQuery,
 	},
 	{
 		EntityOperation: named("delete-by-query"), title: verb("Delete %s by filter"),
 		summary: verb("Deletes every %s that matches a filter; with more matches than maxAffected nothing is deleted."),
 		example: deleteByQueryExample,
-		input: func(e *Model, k *Kind) json.RawMessage {
+		input: func(e *Model, k kindSchemas) json.RawMessage {
 			return queryInputSchema(e, k, Object{}, "filter")
 		},
-		output: func(*Kind) json.RawMessage { return numberSchema("deleted") },
+		output: func(kindSchemas) json.RawMessage { return numberSchema("deleted") },
 		decode: decodeDeleteByQuery,
 	},
 	{
 		EntityOperation: named("delete"), title: verb("Delete %s"), summary: verb("Deletes one %s; returns how many there were."),
 		example: deleteExample,
-		input: func(_ *Model, k *Kind) json.RawMessage {
+		input: func(_ *Model, k kindSchemas) json.RawMessage {
 			return input(k.withVersion(Object{"id": read.IDSchema(&k.Entity.Key), "set": read.SetSchema(&k.Entity.Resource)}), "id")
 		},
-		output: func(*Kind) json.RawMessage { return numberSchema("deleted") },
+		output: func(kindSchemas) json.RawMessage { return numberSchema("deleted") },
 		decode: decodeDelete,
 	},
 	{
 		EntityOperation: named("delete-many"), title: verb("Delete many %s"), summary: verb("Deletes %s entities by their ids; returns how many there were."),
 		example: deleteManyExample,
-		input: func(_ *Model, k *Kind) json.RawMessage {
+		input: func(_ *Model, k kindSchemas) json.RawMessage {
 			return input(Object{"ids": Object{"type": "array", "items": read.IDSchema(&k.Entity.Key), "maxItems": maxBatch}, "set": read.SetSchema(&k.Entity.Resource)}, "ids")
 		},
-		output: func(*Kind) json.RawMessage { return numberSchema("deleted") },
+		output: func(kindSchemas) json.RawMessage { return numberSchema("deleted") },
 		decode: decodeDeleteMany,
 	},
 }
@@ -168,7 +168,7 @@ func (k *Kind) withVersion(p Object) Object {
 	return p
 }
 
-func queryInputSchema(e *Model, k *Kind, p Object, required ...string) json.RawMessage {
+func queryInputSchema(e *Model, k kindSchemas, p Object, required ...string) json.RawMessage {
 	matching := read.FilterByName(k.Entity, e.App.Graph)
 	p["filter"] = withDescription(matching, matching["description"].(string)+" One without a condition needs all or maxAffected.")
 	p["maxAffected"] = Object{"type": "integer", "minimum": 1, "maximum": MostAffected, "default": defaultAffected, "description": "With more matches nothing is done."}
@@ -272,8 +272,8 @@ func (m *Model) Describe(k *Kind, o *Operation) *catalog.Operation {
 	op := &catalog.Operation{
 		ID: catalog.EntityID(k.Name(), o.Name), Resource: k.Name(),
 		Contract: catalog.Contract{
-			Input:  k.schemas.get(inputOf{o.Name}, func() json.RawMessage { return o.input(m, k) }),
-			Output: k.schemas.get(outputOf{o.Name}, func() json.RawMessage { return o.output(k) }), Effects: o.Effects, Example: o.example(k),
+			Input:  k.schemas.get(inputOf{o.Name}, func() json.RawMessage { return o.input(m, kindSchemas{k}) }),
+			Output: k.schemas.get(outputOf{o.Name}, func() json.RawMessage { return o.output(kindSchemas{k}) }), Effects: o.Effects, Example: o.example(k),
 			Scopes: k.scopes(o), Proven: true,
 		},
 		Listing: catalog.Listing{
@@ -283,7 +283,7 @@ func (m *Model) Describe(k *Kind, o *Operation) *catalog.Operation {
 		Work: catalog.Work{Serial: true},
 	}
 	op.Decode = func(in catalog.Input) (catalog.Decoded, error) {
-		d := &decoder{kind: k, graph: m.App.Graph, all: m, set: in.Set}
+		d := &decoder{kind: k, graph: m.App.Graph, all: m, report: report{set: in.Set}}
 		if in.Ahead {
 			d.ahead = m
 		}

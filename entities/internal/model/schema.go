@@ -63,8 +63,11 @@ func withDescription(s Object, text string) Object {
 	return s
 }
 
+// kindSchemas writes the schemas of what operations of a kind take and return.
+type kindSchemas struct{ *Kind }
+
 // fieldSchema is a field's value, on input or output.
-func (k *Kind) fieldSchema(f *catalog.Field, output bool) Object {
+func (k kindSchemas) fieldSchema(f *catalog.Field, output bool) Object {
 	s := Object{}
 	types := []string{}
 	switch f.Type {
@@ -141,7 +144,7 @@ func limits(s Object, f *catalog.Field) {
 	}
 }
 
-func (k *Kind) annotate(s Object, f *catalog.Field, output bool) Object {
+func (k kindSchemas) annotate(s Object, f *catalog.Field, output bool) Object {
 	if output {
 		return withDescription(s, f.Description)
 	}
@@ -160,7 +163,7 @@ func (k *Kind) annotate(s Object, f *catalog.Field, output bool) Object {
 	return withDescription(s, f.Description)
 }
 
-func (k *Kind) jsonSchema(f *catalog.Field) Object {
+func (k kindSchemas) jsonSchema(f *catalog.Field) Object {
 	s := Object{}
 	if f.Schema != nil && string(f.Schema) != "true" {
 		own := withLargeIntegers(f.Schema)
@@ -211,11 +214,11 @@ func hasIntegers(doc any) (found bool) {
 }
 
 // modelProperties are what can stand in a model.
-func (k *Kind) modelProperties(withID bool) json.RawMessage {
+func (k kindSchemas) modelProperties(withID bool) json.RawMessage {
 	return k.schemas.get(propertiesWith{withID}, func() json.RawMessage { return Encode(k.propertiesOfModels(withID)) })
 }
 
-func (k *Kind) propertiesOfModels(withID bool) Object {
+func (k kindSchemas) propertiesOfModels(withID bool) Object {
 	p := Object{}
 	if withID {
 		p[k.KeyField().Name] = withDescription(read.IDSchema(&k.Entity.Key), k.KeyField().Description)
@@ -253,7 +256,7 @@ func edgeSchema(e *Edge) Object {
 	return Object{"anyOf": []any{list, change}}
 }
 
-func (k *Kind) modelSchema(withID bool) Object {
+func (k kindSchemas) modelSchema(withID bool) Object {
 	s := Object{"type": "object", "properties": k.modelProperties(withID), "additionalProperties": false}
 	if !withID {
 		return s
@@ -270,7 +273,7 @@ func (k *Kind) modelSchema(withID bool) Object {
 }
 
 // newModelSchema is that of a model which only creates an entity.
-func (k *Kind) newModelSchema() Object {
+func (k kindSchemas) newModelSchema() Object {
 	s := Object{"type": "object", "properties": k.modelProperties(true), "additionalProperties": false}
 	if needed := k.needed(); len(needed) > 0 {
 		return withDescription(s, "Needed: "+strings.Join(needed, ", ")+".")
@@ -279,8 +282,8 @@ func (k *Kind) newModelSchema() Object {
 }
 
 // needed are the members that a model which creates an entity must have.
-func (k *Kind) needed() (names []string) {
-	for _, d := range (&Values{}).Missing(k) {
+func (k kindSchemas) needed() (names []string) {
+	for _, d := range (&Values{}).Missing(k.Kind) {
 		names = append(names, strings.TrimPrefix(d.Path, "/"))
 	}
 	return names
@@ -288,11 +291,11 @@ func (k *Kind) needed() (names []string) {
 
 // outputSchema is the entity as reads return it; every field may be left out by
 // `fields`, and edges are there with `with`.
-func (k *Kind) outputSchema() json.RawMessage {
+func (k kindSchemas) outputSchema() json.RawMessage {
 	return k.schemas.get(modelOutput{}, func() json.RawMessage { return Encode(k.modelRead()) })
 }
 
-func (k *Kind) modelRead() Object {
+func (k kindSchemas) modelRead() Object {
 	p := Object{k.KeyField().Name: Object{"type": "string"}}
 	for i := range k.Entity.Resource.Fields {
 		if f := &k.Entity.Resource.Fields[i]; !f.Sensitive && !f.WriteOnly {
@@ -312,7 +315,7 @@ func (k *Kind) modelRead() Object {
 }
 
 // pageSchema is a page of entities.
-func (k *Kind) pageSchema() json.RawMessage {
+func (k kindSchemas) pageSchema() json.RawMessage {
 	return Encode(Object{"type": "object", "required": []string{"items", "page", "pageSize", "truncated"}, "properties": Object{
 		"items": Object{"type": "array", "items": k.outputSchema()}, "page": Object{"type": "integer"}, "pageSize": Object{"type": "integer"},
 		"totalCount": Object{"type": "integer"}, "nextCursor": Object{"type": []string{"string", "null"}}, "truncated": Object{"type": "boolean"},

@@ -27,10 +27,13 @@ const ownName = `^[A-Za-z_][A-Za-z0-9_]{0,63}$`
 
 var ownNames = regexp.MustCompile(ownName)
 
+// aggregateInput is the input of an aggregate: it names columns of its result, too.
+type aggregateInput struct{ *input }
+
 // DecodeAggregate checks an input of the operation aggregate. It ends in
 // invalid_payload with everything that is wrong.
 func DecodeAggregate(raw json.RawMessage, e *descriptor.Entity, g filter.Graph) (*Aggregate, error) {
-	in := open(raw, e, g, aggregateKeys)
+	in := &aggregateInput{open(raw, e, g, aggregateKeys)}
 	if in.members == nil {
 		return nil, in.err()
 	}
@@ -64,7 +67,7 @@ func DecodeAggregate(raw json.RawMessage, e *descriptor.Entity, g filter.Graph) 
 }
 
 // groupBy reads "a,b", {field, by, as}, or a list of such.
-func (in *input) groupBy(a *Aggregate) {
+func (in *aggregateInput) groupBy(a *Aggregate) {
 	v, ok := in.members["groupBy"]
 	if !ok {
 		return
@@ -82,7 +85,7 @@ func (in *input) groupBy(a *Aggregate) {
 	}
 }
 
-func (in *input) group(a *Aggregate, v any, at string) {
+func (in *aggregateInput) group(a *Aggregate, v any, at string) {
 	m, ok := v.(map[string]any)
 	if _, isText := v.(string); isText {
 		for _, n := range in.names(v, at, "fields") {
@@ -116,7 +119,7 @@ func (in *input) group(a *Aggregate, v any, at string) {
 }
 
 // unit reads the bucket of a time.
-func (in *input) unit(of source, known bool, m map[string]any, at string) sqltext.Unit {
+func (in *aggregateInput) unit(of source, known bool, m map[string]any, at string) sqltext.Unit {
 	v, ok := m["by"]
 	if !ok {
 		return ""
@@ -136,7 +139,7 @@ func (in *input) unit(of source, known bool, m map[string]any, at string) sqltex
 }
 
 // counts reads true, or {all, distinct}.
-func (in *input) counts(a *Aggregate) {
+func (in *aggregateInput) counts(a *Aggregate) {
 	v, ok := in.members["count"]
 	if !ok {
 		return
@@ -163,7 +166,7 @@ func (in *input) counts(a *Aggregate) {
 }
 
 // measures reads the fields that something is computed of.
-func (in *input) measures(a *Aggregate, c call, m map[string]any, at, member string) {
+func (in *aggregateInput) measures(a *Aggregate, c call, m map[string]any, at, member string) {
 	v, ok := m[member]
 	if !ok {
 		return
@@ -181,7 +184,7 @@ func capitalize(name string) string {
 
 // heldElsewhere says how to aggregate by a relationship whose references are not the entity's own:
 // by the one at its other side, if callers see it.
-func (in *input) heldElsewhere(edge *descriptor.Edge, target *descriptor.Entity) string {
+func (in *aggregateInput) heldElsewhere(edge *descriptor.Edge, target *descriptor.Entity) string {
 	name, other := filter.Quote(edge.Name), target.Resource.Name
 	if edge.JoinTable != "" {
 		return name + " relates many to many, which an aggregate cannot use; filter by it instead"
@@ -198,7 +201,7 @@ func (in *input) heldElsewhere(edge *descriptor.Edge, target *descriptor.Entity)
 // source finds a field, or a to-one relationship that the entity keeps the
 // reference of. Where there is none it gives one to go on with, so that what
 // refers to its column is not reported as well.
-func (in *input) source(name, at string, c call) (source, bool) {
+func (in *aggregateInput) source(name, at string, c call) (source, bool) {
 	missing := source{name: name, field: catalog.Field{Type: catalog.TypeString, Nullable: true}, column: descriptor.Column{Storage: descriptor.Text, Nullable: true}}
 	if c == sum || c == average {
 		missing.field.Type = catalog.TypeFloat
@@ -237,7 +240,7 @@ func (in *input) source(name, at string, c call) (source, bool) {
 
 // long reports whether nothing keeps the values of a field within MaxValue. Those of a
 // reference are what the keys are that it refers to.
-func (in *input) long(f *catalog.Field, c *descriptor.Column) bool {
+func (in *aggregateInput) long(f *catalog.Field, c *descriptor.Column) bool {
 	if c.Refers != "" {
 		if target := in.graph.Entity(c.Refers); target != nil {
 			f = &target.Resource.Key
@@ -247,7 +250,7 @@ func (in *input) long(f *catalog.Field, c *descriptor.Column) bool {
 }
 
 // sources are the names that columns can be made of.
-func (in *input) sources() []string {
+func (in *aggregateInput) sources() []string {
 	out := filter.FieldNames(in.entity)
 	for _, name := range filter.EdgeNames(in.entity, in.graph) {
 		if edge := in.entity.Edge(name); edge.OwnKey != "" && edge.JoinTable == "" {
@@ -283,7 +286,7 @@ func whyUnfit(f *catalog.Field, c call) string {
 }
 
 // add puts a column in, under a name of its own.
-func (in *input) add(a *Aggregate, c column, at string) {
+func (in *aggregateInput) add(a *Aggregate, c column, at string) {
 	for i := range a.columns {
 		if a.columns[i].name == c.name {
 			in.fail(at, "two columns are named "+filter.Quote(c.name)+"; rename one in groupBy: {field, as}")
@@ -320,7 +323,7 @@ type noEntities struct{}
 func (noEntities) Entity(string) *descriptor.Entity { return nil }
 
 // having reads a filter over the columns.
-func (in *input) having(a *Aggregate) {
+func (in *aggregateInput) having(a *Aggregate) {
 	v, ok := in.members["having"]
 	if !ok {
 		return
@@ -357,7 +360,7 @@ func (a *Aggregate) columnsHint() string {
 
 // positions reads the sort. What it leaves open is sorted by the groups, so that
 // the same data always gives the same rows.
-func (in *input) positions(a *Aggregate) {
+func (in *aggregateInput) positions(a *Aggregate) {
 	known := make([]string, len(a.columns))
 	for i := range a.columns {
 		known[i] = a.columns[i].name

@@ -102,11 +102,11 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				panic(v)
 			}
 			h.server.opts.Log.Error("panic while serving HTTP", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
-			h.refuse(w, fault.New(fault.Internal, ""))
+			writeFault(w, nil, fault.New(fault.Internal, ""))
 		}
 	}()
 	if f := h.admission.RejectForeign(r); f != nil {
-		h.refuse(w, f)
+		writeFault(w, nil, f)
 		return
 	}
 	if h.admission.CrossOrigin(w, r, crossOrigin) {
@@ -114,7 +114,7 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	p, f := h.admission.Admit(w, r)
 	if f != nil {
-		h.refuse(w, f)
+		writeFault(w, nil, f)
 		return
 	}
 	switch r.Method {
@@ -125,7 +125,7 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case http.MethodDelete:
 		h.delete(w, r, p)
 	default:
-		h.notAllowed(w, "GET, POST, DELETE")
+		writeNotAllowed(w, "GET, POST, DELETE")
 	}
 }
 
@@ -142,11 +142,12 @@ var crossOrigin = admission.CORS{
 func (h *HTTP) Admission() *admission.Admission { return h.admission }
 
 // refuse rejects a request that has no session: the status is the fault's.
-func (h *HTTP) refuse(w http.ResponseWriter, f *fault.Fault) {
-	h.refuseAs(w, f.HTTPStatus(), nil, protocolError(f))
+// writeFault answers a POST with a fault; id is nil for none.
+func writeFault(w http.ResponseWriter, id []byte, f *fault.Fault) {
+	writeError(w, f.HTTPStatus(), id, protocolError(f))
 }
 
-func (h *HTTP) refuseAs(w http.ResponseWriter, status int, id []byte, e *rpcError) {
+func writeError(w http.ResponseWriter, status int, id []byte, e *rpcError) {
 	w.Header().Set("Content-Type", "application/json")
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		if w.Header().Get("Retry-After") == "" {
@@ -157,9 +158,9 @@ func (h *HTTP) refuseAs(w http.ResponseWriter, status int, id []byte, e *rpcErro
 	_, _ = w.Write(encodeResponse(id, nil, e))
 }
 
-func (h *HTTP) notAllowed(w http.ResponseWriter, allow string) {
+func writeNotAllowed(w http.ResponseWriter, allow string) {
 	w.Header().Set("Allow", allow)
-	h.refuseAs(w, http.StatusMethodNotAllowed, nil, protocolError(fault.New(fault.InvalidRequest, "the endpoint does not support this HTTP method")))
+	writeError(w, http.StatusMethodNotAllowed, nil, protocolError(fault.New(fault.InvalidRequest, "the endpoint does not support this HTTP method")))
 }
 
 // frame is one POST after all checks that need no session.
@@ -175,7 +176,7 @@ type frame struct {
 func (h *HTTP) post(w http.ResponseWriter, r *http.Request, p auth.Principal) {
 	place := h.admission.TakePlace(p.Subject, h.server.now().QueueMax)
 	if place == nil {
-		h.refuse(w, fault.New(fault.QueueOverloaded, "too many requests of this caller are in flight"))
+		writeFault(w, nil, fault.New(fault.QueueOverloaded, "too many requests of this caller are in flight"))
 		return
 	}
 	defer place.Leave()
@@ -197,25 +198,25 @@ func (h *HTTP) post(w http.ResponseWriter, r *http.Request, p auth.Principal) {
 func (h *HTTP) frame(w http.ResponseWriter, r *http.Request) (frame, bool) {
 	f := frame{header: r.Header, accept: parseAccept(r)}
 	if _, ok := admission.Media(r, "application/json"); !ok {
-		h.refuseAs(w, http.StatusUnsupportedMediaType, nil, protocolError(fault.New(fault.InvalidRequest, "the Content-Type must be application/json")))
+		writeError(w, http.StatusUnsupportedMediaType, nil, protocolError(fault.New(fault.InvalidRequest, "the Content-Type must be application/json")))
 		return f, false
 	}
 	if !f.accept.json && !f.accept.stream {
-		h.refuseAs(w, http.StatusNotAcceptable, nil, protocolError(fault.New(fault.InvalidRequest, "the client must accept application/json and text/event-stream")))
+		writeError(w, http.StatusNotAcceptable, nil, protocolError(fault.New(fault.InvalidRequest, "the client must accept application/json and text/event-stream")))
 		return f, false
 	}
 	text, status, bad := h.admission.ReadBody(w, r)
 	if bad != nil {
-		h.refuseAs(w, status, nil, protocolError(bad))
+		writeError(w, status, nil, protocolError(bad))
 		return f, false
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
-		h.refuse(w, fault.New(fault.ParseError, "the message is not JSON: it is empty"))
+		writeFault(w, nil, fault.New(fault.ParseError, "the message is not JSON: it is empty"))
 		return f, false
 	}
 	f.items, f.batch = parse(text)
 	if !f.batch && f.items[0].problem != nil {
-		h.refuseAs(w, http.StatusBadRequest, f.items[0].id, protocolError(f.items[0].problem))
+		writeError(w, http.StatusBadRequest, f.items[0].id, protocolError(f.items[0].problem))
 		return f, false
 	}
 	if len(f.items) > 0 {
@@ -231,17 +232,17 @@ func versionOf(m meta) string { return text(m.Version) }
 // client disconnects.
 func (h *HTTP) postModern(w http.ResponseWriter, r *http.Request, p auth.Principal, f frame) {
 	if f.batch {
-		h.refuse(w, fault.New(fault.InvalidRequest, "this protocol version has no batches"))
+		writeFault(w, nil, fault.New(fault.InvalidRequest, "this protocol version has no batches"))
 		return
 	}
 	m := f.items[0]
 	if status, bad := modernHeaders(f); bad != nil {
-		h.refuseAs(w, status, m.id, bad)
+		writeError(w, status, m.id, bad)
 		return
 	}
 	switch {
 	case m.answer:
-		h.refuseAs(w, http.StatusBadRequest, m.id, protocolError(fault.New(fault.InvalidRequest, "in this protocol version servers send no requests, so there is nothing to answer")))
+		writeError(w, http.StatusBadRequest, m.id, protocolError(fault.New(fault.InvalidRequest, "in this protocol version servers send no requests, so there is nothing to answer")))
 		return
 	case m.id == nil:
 		// A cancel of a request is the end of its stream: an id alone says nothing
@@ -253,7 +254,7 @@ func (h *HTTP) postModern(w http.ResponseWriter, r *http.Request, p auth.Princip
 	ss := newSession(h.server, to)
 	shared := h.enter(ss, p.Subject)
 	if shared == nil {
-		h.refuseIn(w, fault.New(fault.ServiceUnavailable, "the server is shutting down"), m.id)
+		writeFault(w, m.id, fault.New(fault.ServiceUnavailable, "the server is shutting down"))
 		return
 	}
 	defer h.leave(ss, p.Subject)
@@ -267,7 +268,7 @@ func (h *HTTP) postModern(w http.ResponseWriter, r *http.Request, p auth.Princip
 // postLegacy serves the requests of a session, and initialize, which opens one.
 func (h *HTTP) postLegacy(w http.ResponseWriter, r *http.Request, p auth.Principal, f frame) {
 	if v := r.Header.Get(mcp.HeaderProtocolVersion); v != "" && !mcp.IsValidProtocolVersion(v) {
-		h.refuseAs(w, http.StatusBadRequest, f.id(), unsupportedVersion(v))
+		writeError(w, http.StatusBadRequest, f.id(), unsupportedVersion(v))
 		return
 	}
 	opening := !f.batch && f.items[0].method == string(mcp.MethodInitialize) && f.items[0].id != nil
@@ -279,7 +280,7 @@ func (h *HTTP) postLegacy(w http.ResponseWriter, r *http.Request, p auth.Princip
 		ss, bad = h.find(r, p)
 	}
 	if bad != nil {
-		h.refuseIn(w, bad, f.id())
+		writeFault(w, f.id(), bad)
 		return
 	}
 	defer h.done(ss)
@@ -323,10 +324,6 @@ func (f frame) id() []byte {
 		return nil
 	}
 	return f.items[0].id
-}
-
-func (h *HTTP) refuseIn(w http.ResponseWriter, f *fault.Fault, id []byte) {
-	h.refuseAs(w, f.HTTPStatus(), id, protocolError(f))
 }
 
 // modernHeaders checks the headers of a POST of 2026-07-28: the version must be in header

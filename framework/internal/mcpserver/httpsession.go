@@ -172,16 +172,16 @@ func (h *HTTP) sweep() {
 // get opens the stream of a session's own messages: one per session.
 func (h *HTTP) get(w http.ResponseWriter, r *http.Request, p auth.Principal) {
 	if mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion)) {
-		h.notAllowed(w, http.MethodPost)
+		writeNotAllowed(w, http.MethodPost)
 		return
 	}
 	if !parseAccept(r).stream {
-		h.refuseAs(w, http.StatusNotAcceptable, nil, protocolError(fault.New(fault.InvalidRequest, "the client must accept text/event-stream")))
+		writeError(w, http.StatusNotAcceptable, nil, protocolError(fault.New(fault.InvalidRequest, "the client must accept text/event-stream")))
 		return
 	}
 	hs, bad := h.find(r, p)
 	if bad != nil {
-		h.refuse(w, bad)
+		writeFault(w, nil, bad)
 		return
 	}
 	defer h.done(hs)
@@ -190,7 +190,7 @@ func (h *HTTP) get(w http.ResponseWriter, r *http.Request, p auth.Principal) {
 	hs.streaming = true
 	h.mu.Unlock()
 	if taken {
-		h.refuseAs(w, http.StatusConflict, nil, protocolError(fault.New(fault.InvalidRequest, "the session has a stream already")))
+		writeError(w, http.StatusConflict, nil, protocolError(fault.New(fault.InvalidRequest, "the session has a stream already")))
 		return
 	}
 	defer func() {
@@ -204,12 +204,12 @@ func (h *HTTP) get(w http.ResponseWriter, r *http.Request, p auth.Principal) {
 // delete ends a session.
 func (h *HTTP) delete(w http.ResponseWriter, r *http.Request, p auth.Principal) {
 	if mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion)) {
-		h.notAllowed(w, http.MethodPost)
+		writeNotAllowed(w, http.MethodPost)
 		return
 	}
 	hs, bad := h.find(r, p)
 	if bad != nil {
-		h.refuse(w, bad)
+		writeFault(w, nil, bad)
 		return
 	}
 	h.finish(hs, errDeleted)

@@ -28,7 +28,10 @@ const filesInline = `
   const Files: { get(id: string): any; text(id: string): string; json(id: string): any; create(file: { name?: string; type?: string; text?: string; base64?: string }): any };
 `
 
-func (g *generator) domains() string {
+// domainTypes declares the functions of plugins and servers.
+type domainTypes struct{ *generator }
+
+func (g domainTypes) domains() string {
 	var b strings.Builder
 	for _, d := range bind.Bind(g.view).Domains {
 		if d.Name == bind.Files {
@@ -42,7 +45,7 @@ func (g *generator) domains() string {
 }
 
 // servers writes SDK.Servers, "" if there are none.
-func (g *generator) servers() string {
+func (g domainTypes) servers() string {
 	var types, members strings.Builder
 	for _, d := range bind.Bind(g.view).Upstreams {
 		own, member := g.server(d)
@@ -66,7 +69,7 @@ func serversNamespace(types, members, declared string) string {
 }
 
 // server writes one member of SDK.Servers, and a namespace with its types.
-func (g *generator) server(d wire.Domain) (types, member string) {
+func (g domainTypes) server(d wire.Domain) (types, member string) {
 	space := catalog.Identifier(strings.ReplaceAll(d.Name, "-", "_"))
 	body, functions := g.functions(d, "Servers."+space)
 	if len(body) > 0 {
@@ -80,7 +83,7 @@ func (g *generator) server(d wire.Domain) (types, member string) {
 }
 
 // about returns the description that a plugin or a server has of itself, as a comment.
-func (g *generator) about(d wire.Domain) string {
+func (g domainTypes) about(d wire.Domain) string {
 	for _, f := range d.Functions {
 		id, err := catalog.ParseID(f.ID)
 		if err != nil {
@@ -95,7 +98,7 @@ func (g *generator) about(d wire.Domain) string {
 
 // domain writes a plugin's functions and, in a namespace of the same name, the types of
 // their inputs and outputs.
-func (g *generator) domain(d wire.Domain) (types, functions string) {
+func (g domainTypes) domain(d wire.Domain) (types, functions string) {
 	types, functions = g.functions(d, d.Name)
 	if types != "" {
 		types = "  namespace " + d.Name + " {\n" + types + "  }\n"
@@ -105,7 +108,7 @@ func (g *generator) domain(d wire.Domain) (types, functions string) {
 
 // functions writes functions, and the types of their inputs and outputs, which are
 // qualified by the name of their namespace.
-func (g *generator) functions(d wire.Domain, namespaceName string) (types, functions string) {
+func (g domainTypes) functions(d wire.Domain, namespaceName string) (types, functions string) {
 	n := &namespace{taken: map[string]bool{}}
 	var b strings.Builder
 	for _, f := range d.Functions {

@@ -93,7 +93,7 @@ func (TypeScript) Function(v *catalog.View, id catalog.ID) (text string, ok bool
 				continue
 			}
 			d.Functions = append(d.Functions[:0:0], f)
-			types, functions := newGenerator(v).domain(d)
+			types, functions := domainTypes{newGenerator(v)}.domain(d)
 			name := d.Name + "Functions"
 			return "declare namespace SDK {\n" + types + "  interface " + name + " {\n" + functions + "  }\n  var " + d.Name + ": " + name + ";\n}\n", true
 		}
@@ -102,7 +102,7 @@ func (TypeScript) Function(v *catalog.View, id catalog.ID) (text string, ok bool
 		if id.Kind == catalog.KindUpstream && id.Owner == d.Name {
 			d.Functions = slices.DeleteFunc(slices.Clone(d.Functions), func(f wire.Function) bool { return f.ID != id.String() })
 			d.Groups = keepFunction(d.Groups, id.String())
-			types, member := newGenerator(v).server(d)
+			types, member := domainTypes{newGenerator(v)}.server(d)
 			return "declare namespace SDK {" + serversNamespace(types, member, "var Servers") + "}\n", true
 		}
 	}

@@ -58,8 +58,8 @@ func namespaceSDK(v *catalog.View, brief bool) string {
 		b.WriteString(g.entity(r, func(string) bool { return true }))
 	}
 	b.WriteString("  }\n")
-	b.WriteString(g.domains())
-	b.WriteString(g.servers())
+	b.WriteString(domainTypes{g}.domains())
+	b.WriteString(domainTypes{g}.servers())
 	b.WriteString("}\n")
 	return b.String()
 }
