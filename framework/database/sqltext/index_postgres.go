@@ -34,7 +34,7 @@ func (x *WordIndex) lexemeFunction() string {
 }
 
 // Find implements Dialect.
-func (PostgreSQL) Find(b *Builder, x *WordIndex, a Alias, words []string) bool {
+func (postgresIndexes) Find(b *Builder, x *WordIndex, a Alias, words []string) bool {
 	var all []string
 	for _, word := range words {
 		for _, r := range runs([]rune(fold.Text(word)), func([]rune, int) bool { return true }) {
@@ -61,7 +61,7 @@ func lexemeQuery(r run) string {
 }
 
 // MakeIndex implements Dialect.
-func (PostgreSQL) MakeIndex(x *WordIndex) []Statement {
+func (postgresIndexes) MakeIndex(x *WordIndex) []Statement {
 	return []Statement{
 		{x.lexemeFunction(), "divide texts into words"},
 		{"CREATE INDEX " + quoted(x.Name()) + " ON " + quoted(x.Table) + " USING gin (" + x.lexemes(quoted) + ")", "index the words of " + x.Table},
@@ -69,7 +69,7 @@ func (PostgreSQL) MakeIndex(x *WordIndex) []Statement {
 }
 
 // DropIndex implements Dialect.
-func (PostgreSQL) DropIndex(name string) []Statement {
+func (postgresIndexes) DropIndex(name string) []Statement {
 	return []Statement{
 		{"DROP INDEX IF EXISTS " + quoted(name), "drop an index of words"},
 		{"DROP FUNCTION IF EXISTS " + quoted(name) + "(text)", "drop its function"},
@@ -77,9 +77,9 @@ func (PostgreSQL) DropIndex(name string) []Statement {
 }
 
 // Indexes implements Dialect.
-func (PostgreSQL) Indexes() string {
+func (postgresIndexes) Indexes() string {
 	return "SELECT indexname FROM pg_indexes WHERE schemaname=current_schema() AND starts_with(indexname,'" + IndexPrefix + "')"
 }
 
 // Complete implements Dialect: an index is there or not.
-func (PostgreSQL) Complete(string) string { return "SELECT true" }
+func (postgresIndexes) Complete(string) string { return "SELECT true" }

@@ -85,7 +85,7 @@ func simpleFold(r rune) rune {
 }
 
 // Find implements Dialect.
-func (SQLite) Find(b *Builder, x *WordIndex, a Alias, words []string) bool {
+func (sqliteIndexes) Find(b *Builder, x *WordIndex, a Alias, words []string) bool {
 	var match []string
 	for _, word := range words {
 		for _, r := range runs([]rune(fold.Text(word)), ftsFolds) {
@@ -117,7 +117,7 @@ func (x *WordIndex) index() string {
 }
 
 // MakeIndex implements Dialect.
-func (SQLite) MakeIndex(x *WordIndex) []Statement {
+func (sqliteIndexes) MakeIndex(x *WordIndex) []Statement {
 	name := x.Name()
 	table, key := quoted(x.Table), quoted(x.Key)
 	docs, rows, text := quoted(name), quoted(name+"_rows"), quoted(name+"_text")
@@ -176,7 +176,7 @@ func names(columns []string) []string {
 
 // DropIndex implements Dialect. The triggers on the table go with what they are
 // named after.
-func (SQLite) DropIndex(name string) []Statement {
+func (sqliteIndexes) DropIndex(name string) []Statement {
 	out := []Statement{}
 	for _, t := range []string{"_insert", "_update", "_delete"} {
 		out = append(out, Statement{"DROP TRIGGER IF EXISTS " + quoted(name+t), "keep no words"})
@@ -188,12 +188,12 @@ func (SQLite) DropIndex(name string) []Statement {
 }
 
 // Indexes implements Dialect: an index that lacks a trigger is none.
-func (SQLite) Indexes() string {
+func (sqliteIndexes) Indexes() string {
 	return "SELECT m.name FROM sqlite_master m WHERE m.type='table' AND m.name GLOB '" + IndexPrefix + "*' AND length(m.name)=" + strconv.Itoa(len(IndexPrefix)+8)
 }
 
 // Complete implements Dialect.
-func (SQLite) Complete(name string) string {
+func (sqliteIndexes) Complete(name string) string {
 	return "SELECT count(*)=8 FROM sqlite_master WHERE name IN ('" + strings.Join([]string{
 		name, name + "_rows", name + "_text", name + "_insert", name + "_update", name + "_delete", name + "_full_insert", name + "_full_update",
 	}, "','") + "')"

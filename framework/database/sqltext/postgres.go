@@ -15,7 +15,16 @@ import (
 type PostgreSQL struct {
 	// Folds says that sets have fold.Function.
 	Folds bool
+	postgresIndexes
+	postgresJSON
+	postgresTimes
 }
+
+type (
+	postgresIndexes struct{} // word indexes
+	postgresJSON    struct{} // columns of JSON
+	postgresTimes   struct{} // times and days
+)
 
 var _ Dialect = PostgreSQL{}
 
@@ -39,19 +48,19 @@ func (PostgreSQL) Typed(b []byte, v any) []byte {
 }
 
 // Time implements Dialect. The server keeps microseconds, rounding none up.
-func (PostgreSQL) Time(t time.Time) any { return t.UTC() }
+func (postgresTimes) Time(t time.Time) any { return t.UTC() }
 
 // Days implements Dialect: a DATE has one value for a day.
-func (PostgreSQL) Days(day time.Time) (first, last any) { return day, day }
+func (postgresTimes) Days(day time.Time) (first, last any) { return day, day }
 
 // DayText implements Dialect.
-func (PostgreSQL) DayText() (before, after string) { return "", "" }
+func (postgresTimes) DayText() (before, after string) { return "", "" }
 
 // TimeText implements Dialect: the driver returns times as they are.
-func (PostgreSQL) TimeText() (before, after string) { return "", "" }
+func (postgresTimes) TimeText() (before, after string) { return "", "" }
 
 // TimesAreTexts implements Dialect.
-func (PostgreSQL) TimesAreTexts() bool { return false }
+func (postgresTimes) TimesAreTexts() bool { return false }
 
 // Prefixed implements Dialect: an index has the order of its column's collation, in which the texts
 // of a prefix need not be beside each other.
@@ -81,12 +90,12 @@ func postgresBucket(unit string) []string {
 }
 
 // DayBucket implements Dialect. A DATE itself would be cut in the session's time zone.
-func (PostgreSQL) DayBucket(u Unit) []string {
+func (postgresTimes) DayBucket(u Unit) []string {
 	return []string{"CAST(date_trunc('" + string(u) + "',CAST(", " AS timestamp)) AS date)"}
 }
 
 // Bucket implements Dialect.
-func (PostgreSQL) Bucket(u Unit) []string { return postgresBuckets[u] }
+func (postgresTimes) Bucket(u Unit) []string { return postgresBuckets[u] }
 
 // postgresComputed takes zeros away: decimals are computed exactly.
 var postgresComputed = []string{"trim_scale(", ")"}
@@ -194,7 +203,7 @@ func jsonpath(path []Step) string {
 }
 
 // JSON implements Looker.
-func (PostgreSQL) JSON(b *Builder, column func(*Builder), path []Step, as JSONType) {
+func (postgresJSON) JSON(b *Builder, column func(*Builder), path []Step, as JSONType) {
 	b.Raw("CASE jsonb_typeof(")
 	look(b, column, path)
 	b.Raw(")")
@@ -220,7 +229,7 @@ func (PostgreSQL) JSON(b *Builder, column func(*Builder), path []Step, as JSONTy
 }
 
 // JSONHas implements Looker.
-func (PostgreSQL) JSONHas(b *Builder, column func(*Builder), path []Step, v any, as JSONType) {
+func (postgresJSON) JSONHas(b *Builder, column func(*Builder), path []Step, v any, as JSONType) {
 	b.Raw("(CASE jsonb_typeof(")
 	look(b, column, path)
 	b.Raw(") WHEN 'array' THEN ")
@@ -238,7 +247,7 @@ func (PostgreSQL) JSONHas(b *Builder, column func(*Builder), path []Step, v any,
 }
 
 // JSONNull implements Looker.
-func (PostgreSQL) JSONNull(b *Builder, column func(*Builder), path []Step) {
+func (postgresJSON) JSONNull(b *Builder, column func(*Builder), path []Step) {
 	if len(path) == 0 { // of a column that may hold anything
 		b.Raw("(coalesce(to_jsonb(")
 		column(b)

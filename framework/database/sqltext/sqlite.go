@@ -13,7 +13,16 @@ import (
 type SQLite struct {
 	// Folds says that connections have fold.Function.
 	Folds bool
+	sqliteIndexes
+	sqliteJSON
+	sqliteTimes
 }
+
+type (
+	sqliteIndexes struct{} // word indexes
+	sqliteJSON    struct{} // columns of JSON
+	sqliteTimes   struct{} // times and days
+)
 
 var _ Dialect = SQLite{}
 
@@ -31,24 +40,24 @@ func (SQLite) Placeholder(b []byte, _ int) []byte { return append(b, '?') }
 func (SQLite) Typed(b []byte, _ any) []byte { return b }
 
 // TimesAreTexts implements Dialect.
-func (SQLite) TimesAreTexts() bool { return true }
+func (sqliteTimes) TimesAreTexts() bool { return true }
 
 // Time implements Dialect: the text that the driver would have stored, in UTC.
-func (SQLite) Time(t time.Time) any { return t.UTC().Format(SQLiteTime) }
+func (sqliteTimes) Time(t time.Time) any { return t.UTC().Format(SQLiteTime) }
 
 // TimeText implements Dialect. The concatenation takes the declared type away,
 // so that the driver does not parse the text into a time.
-func (SQLite) TimeText() (before, after string) { return "", "||''" }
+func (sqliteTimes) TimeText() (before, after string) { return "", "||''" }
 
 // Days implements Dialect. A day may be kept as itself or, as ent's builders do, as its
 // midnight; no character of what follows the day sorts behind "~".
-func (SQLite) Days(day time.Time) (first, last any) {
+func (sqliteTimes) Days(day time.Time) (first, last any) {
 	text := day.Format(time.DateOnly)
 	return text, text + "~"
 }
 
 // DayText implements Dialect.
-func (SQLite) DayText() (before, after string) { return "substr(", ",1,10)" }
+func (sqliteTimes) DayText() (before, after string) { return "substr(", ",1,10)" }
 
 // Prefixed implements Dialect: the order of bytes in UTF-8, in which the files that Koan makes keep
 // texts, is that of characters.
@@ -130,7 +139,7 @@ func (SQLite) Integers() []string { return sqliteIntegers }
 func (SQLite) Computed() []string { return sqliteComputed }
 
 // Bucket implements Dialect.
-func (SQLite) Bucket(u Unit) []string { return sqliteBuckets[u] }
+func (sqliteTimes) Bucket(u Unit) []string { return sqliteBuckets[u] }
 
 // sqliteDayBuckets are the pieces of DayBucket.
 var sqliteDayBuckets = map[Unit][]string{
@@ -141,7 +150,7 @@ var sqliteDayBuckets = map[Unit][]string{
 }
 
 // DayBucket implements Dialect.
-func (SQLite) DayBucket(u Unit) []string { return sqliteDayBuckets[u] }
+func (sqliteTimes) DayBucket(u Unit) []string { return sqliteDayBuckets[u] }
 
 // Bound implements Dialect. The length stands in the header of a row, so that the value
 // is not read; what is not a JSON path ends the statement.
@@ -198,7 +207,7 @@ func sqlitePath(steps []Step) string {
 }
 
 // JSON implements Dialect.
-func (SQLite) JSON(b *Builder, column func(*Builder), steps []Step, as JSONType) {
+func (sqliteJSON) JSON(b *Builder, column func(*Builder), steps []Step, as JSONType) {
 	path := sqlitePath(steps)
 	b.Raw("CASE ")
 	call(b, "json_type", column, path)
@@ -221,7 +230,7 @@ func (SQLite) JSON(b *Builder, column func(*Builder), steps []Step, as JSONType)
 }
 
 // JSONHas implements Dialect.
-func (SQLite) JSONHas(b *Builder, column func(*Builder), steps []Step, v any, as JSONType) {
+func (sqliteJSON) JSONHas(b *Builder, column func(*Builder), steps []Step, v any, as JSONType) {
 	path := sqlitePath(steps)
 	b.Raw("(")
 	call(b, "json_type", column, path)
@@ -241,7 +250,7 @@ func (SQLite) JSONHas(b *Builder, column func(*Builder), steps []Step, v any, as
 }
 
 // JSONNull implements Dialect.
-func (SQLite) JSONNull(b *Builder, column func(*Builder), steps []Step) {
+func (sqliteJSON) JSONNull(b *Builder, column func(*Builder), steps []Step) {
 	b.Raw("(")
 	if len(steps) == 0 {
 		column(b)

@@ -23,7 +23,7 @@ import (
 	"github.com/koan-go/koan/framework/schema"
 )
 
-func (c *command) action() *cobra.Command {
+func (c *actionCommands) action() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "action [NAME] [--ARGUMENT VALUE ...]",
 		Short: "Carry out an action, or list the actions",
@@ -59,7 +59,7 @@ func (c *command) action() *cobra.Command {
 }
 
 // takeGlobal takes the flags of all commands out of those of an action.
-func (c *command) takeGlobal(args []string) (rest []string, err error) {
+func (c *actionCommands) takeGlobal(args []string) (rest []string, err error) {
 	for len(args) > 0 {
 		name, value, given := strings.Cut(args[0], "=")
 		if name != "--config" && name != "--dir" {
@@ -91,7 +91,7 @@ func actionsOf(i Instance) (out []*catalog.Operation) {
 	return out
 }
 
-func (c *command) listActions(i Instance) error {
+func (c *actionCommands) listActions(i Instance) error {
 	rows := [][]catalog.Cell{}
 	for _, op := range actionsOf(i) {
 		summary, _, _ := strings.Cut(op.Summary, "\n")
@@ -105,7 +105,7 @@ func (c *command) listActions(i Instance) error {
 	return nil
 }
 
-func (c *command) runAction(ctx context.Context, i Instance, name string, args []string) error {
+func (c *actionCommands) runAction(ctx context.Context, i Instance, name string, args []string) error {
 	op := i.Snapshot().Operation(catalog.ActionID(name))
 	if op == nil {
 		var names []string
@@ -401,7 +401,7 @@ type ActionWriter interface {
 	ActionFile(ctx context.Context, name, code, language string, args json.RawMessage) (file string, text []byte, err error)
 }
 
-func (c *command) addAction() *cobra.Command {
+func (c *actionCommands) addAction() *cobra.Command {
 	var from, dir string
 	cmd := &cobra.Command{
 		Use:   "add NAME --run RUN",
@@ -448,7 +448,7 @@ func exists(path string) bool {
 }
 
 // writeAction writes the file of an action that is not there yet, in no language.
-func (c *command) writeAction(path string, text []byte) error {
+func (c *actionCommands) writeAction(path string, text []byte) error {
 	name := strings.TrimSuffix(path, filepath.Ext(path))
 	for _, extension := range []string{".js", ".ts"} {
 		if other := name + extension; other != path && exists(other) {

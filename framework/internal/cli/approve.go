@@ -59,7 +59,7 @@ func (f approveFlags) problem() error {
 	return nil
 }
 
-func (c *command) approve() *cobra.Command {
+func (c *approvals) approve() *cobra.Command {
 	var f approveFlags
 	cmd := &cobra.Command{
 		Use:   "approve PLAN",
@@ -106,9 +106,9 @@ func (c *command) approve() *cobra.Command {
 }
 
 // canAsk reports whether a question can be answered on standard input.
-func (c *command) canAsk() bool { return onTerminal(c.app.Stdin) }
+func (c *invocation) canAsk() bool { return onTerminal(c.app.Stdin) }
 
-func (c *command) listPlans(ctx context.Context) error {
+func (c *approvals) listPlans(ctx context.Context) error {
 	i, stop, err := c.startOnce(ctx)
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func (c *command) listPlans(ctx context.Context) error {
 	return c.listGrants(ctx, i)
 }
 
-func (c *command) decide(ctx context.Context, id string, f approveFlags) error {
+func (c *approvals) decide(ctx context.Context, id string, f approveFlags) error {
 	i, stop, err := c.startOnce(ctx)
 	if err != nil {
 		return err
@@ -178,7 +178,7 @@ func (c *command) decide(ctx context.Context, id string, f approveFlags) error {
 }
 
 // deny drops a plan and prints its line.
-func (c *command) deny(ctx context.Context, i Instance, v approve.Verdict, start time.Time) error {
+func (c *approvals) deny(ctx context.Context, i Instance, v approve.Verdict, start time.Time) error {
 	trace, err := i.Plans().Deny(ctx, v)
 	if err != nil {
 		return failed(explain(err))
@@ -195,7 +195,7 @@ func (c *command) deny(ctx context.Context, i Instance, v approve.Verdict, start
 
 // deniedLine is the line of a plan that has just been denied: its run failed, and what it had done
 // outside is done.
-func (c *command) deniedLine(g *approve.Guard, p approve.Plan, trace string, took time.Duration) (*line, error) {
+func (c *approvals) deniedLine(g *approve.Guard, p approve.Plan, trace string, took time.Duration) (*line, error) {
 	p.State = approve.PlanDenied
 	out, err := json.Marshal(map[string]any{"outsideEffects": append([]run.CallRecord{}, p.Made...)})
 	if err != nil {
@@ -210,7 +210,7 @@ func (c *command) deniedLine(g *approve.Guard, p approve.Plan, trace string, too
 }
 
 // showPlan shows all of a plan on a terminal, and a summary elsewhere.
-func (c *command) showPlan(g *approve.Guard, p *approve.Plan) {
+func (c *approvals) showPlan(g *approve.Guard, p *approve.Plan) {
 	if !onTerminal(c.app.Stderr) {
 		fmt.Fprint(c.app.Stderr, g.PlanText(p))
 		return
@@ -230,7 +230,7 @@ func codeOf(p *approve.Plan) string {
 }
 
 // printApproved prints the line of a plan that was applied, or could not be.
-func (c *command) printApproved(i Instance, plan *approve.Plan, out json.RawMessage, o *run.Outcome, callErr error, took time.Duration) error {
+func (c *approvals) printApproved(i Instance, plan *approve.Plan, out json.RawMessage, o *run.Outcome, callErr error, took time.Duration) error {
 	out, _ = i.Engine().Redactor().JSON(out)
 	if plan.Request.Operation != executeID.String() && callErr == nil { // the result of a tool call
 		wrapped, err := json.Marshal(map[string]json.RawMessage{"result": out})
@@ -271,7 +271,7 @@ func (c *command) printApproved(i Instance, plan *approve.Plan, out json.RawMess
 	return nil
 }
 
-func (c *command) printLine(l *line) error {
+func (c *invocation) printLine(l *line) error {
 	text, err := l.text()
 	if err != nil {
 		return failed(err)

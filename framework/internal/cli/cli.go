@@ -134,7 +134,7 @@ func Main(app App, args []string) int {
 		fmt.Fprintf(app.Stderr, "%s: %v\n", app.Command, err)
 		return exitUsage
 	}
-	c := &command{app: app, flags: flags}
+	c := &command{&invocation{app: app, flags: flags}}
 	root := c.root()
 	root.SetArgs(rest)
 	help := bufio.NewWriter(app.Stdout) // cobra drops what goes wrong with its texts
@@ -147,10 +147,10 @@ func Main(app App, args []string) int {
 }
 
 // printer prints to standard output.
-func (c *command) printer() printer { return printer{c.app.Stdout, &c.unwritten} }
+func (c *invocation) printer() printer { return printer{c.app.Stdout, &c.unwritten} }
 
 // status prints an error and returns its exit status.
-func (c *command) status(err error) int {
+func (c *invocation) status(err error) int {
 	if err == nil {
 		return exitOK
 	}
@@ -164,7 +164,8 @@ func (c *command) status(err error) int {
 	return exitUsage // cobra's own: unknown command, wrong flags
 }
 
-type command struct {
+// invocation is one call of the program: what it was called with, the app that it starts, and what it prints.
+type invocation struct {
 	app    App
 	flags  map[string]string
 	config string
@@ -172,6 +173,16 @@ type command struct {
 
 	unwritten error // what kept a printer from writing
 }
+
+// The commands, by what they work on.
+type (
+	command        struct{ *invocation } // the root, and what shows something of the app
+	actionCommands struct{ *invocation } // actions
+	approvals      struct{ *invocation } // plans and grants
+	installer      struct{ *invocation } // entries in clients' files
+	server         struct{ *invocation } // what serves clients
+	scripts        struct{ *invocation } // runs of scripts, and runs that were
+)
 
 func (c *command) root() *cobra.Command {
 	root := &cobra.Command{
@@ -201,7 +212,11 @@ func (c *command) root() *cobra.Command {
 		}
 		return os.Chdir(c.dir)
 	}
-	root.AddCommand(c.serve(), c.run(), c.runs(), c.undo(), c.validate(), c.sdk(), c.tools(), c.action(), c.replay(), c.doctor(), c.keys(), c.approve(), c.install())
+	scripts := &scripts{c.invocation}
+	root.AddCommand(
+		(&server{c.invocation}).serve(), scripts.run(), c.runs(), scripts.undo(), c.validate(), c.sdk(), c.tools(), (&actionCommands{c.invocation}).action(),
+		scripts.replay(), c.doctor(), c.keys(), (&approvals{c.invocation}).approve(), (&installer{c.invocation}).install(),
+	)
 	for _, p := range c.app.Commands {
 		root.AddCommand(c.providerCommand(p))
 	}
@@ -221,7 +236,7 @@ func knownTopic(help *cobra.Command, args []string) error {
 }
 
 // long is the help text that holds for all commands.
-func (c *command) long() string {
+func (c *invocation) long() string {
 	about := "Every configuration key is also a flag of every command, such as --database; `" + c.app.Command + " keys` lists them."
 	if c.app.Description == "" {
 		return about
@@ -264,7 +279,7 @@ func (c *command) wrongFlag(cmd *cobra.Command, err error) error {
 
 // startOnce starts the app for a command that prints one thing and ends: it logs
 // warnings only, unless the configuration asks for more.
-func (c *command) startOnce(ctx context.Context) (Instance, func(), error) {
+func (c *invocation) startOnce(ctx context.Context) (Instance, func(), error) {
 	return c.boot(ctx, warnings)
 }
 
@@ -272,7 +287,7 @@ func (c *command) startOnce(ctx context.Context) (Instance, func(), error) {
 var warnings = map[string]string{"log.level": "warn"}
 
 // runOnce returns the function of a command that starts the app, does its work and stops.
-func (c *command) runOnce(work func(cmd *cobra.Command, i Instance) error) func(*cobra.Command, []string) error {
+func (c *invocation) runOnce(work func(cmd *cobra.Command, i Instance) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
 		i, stop, err := c.startOnce(cmd.Context())
 		if err != nil {
@@ -284,7 +299,7 @@ func (c *command) runOnce(work func(cmd *cobra.Command, i Instance) error) func(
 }
 
 // source returns the sources of the configuration.
-func (c *command) source(defaults map[string]string) config.Source {
+func (c *invocation) source(defaults map[string]string) config.Source {
 	src := config.Source{File: c.config, Must: c.config != "", Env: c.app.Env, Flags: c.flags, Defaults: defaults}
 	if src.File == "" {
 		src.File = "koan.yaml"
@@ -293,7 +308,7 @@ func (c *command) source(defaults map[string]string) config.Source {
 }
 
 // boot starts the app with the configuration of the command line.
-func (c *command) boot(ctx context.Context, defaults map[string]string) (Instance, func(), error) {
+func (c *invocation) boot(ctx context.Context, defaults map[string]string) (Instance, func(), error) {
 	i, err := c.app.Boot(ctx, c.source(defaults))
 	if err != nil {
 		return nil, nil, startFailure(err)
@@ -322,7 +337,7 @@ func startFailure(err error) error {
 }
 
 // readScript reads a FILE argument, "-" for standard input.
-func (c *command) readScript(name string) (string, error) {
+func (c *invocation) readScript(name string) (string, error) {
 	if name == "-" {
 		raw, err := io.ReadAll(io.LimitReader(c.app.Stdin, maxScript))
 		if err != nil {

@@ -17,7 +17,7 @@ type grantFlags struct {
 }
 
 // changeGrant approves all calls of an operation by a caller, or takes that back.
-func (c *command) changeGrant(ctx context.Context, f grantFlags) error {
+func (c *approvals) changeGrant(ctx context.Context, f grantFlags) error {
 	i, stop, err := c.startOnce(ctx)
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func (c *command) changeGrant(ctx context.Context, f grantFlags) error {
 
 // withListingHint returns err. If it says that an operation or a server does not exist, the hint names
 // the command that lists those that do.
-func (c *command) withListingHint(err error, r approve.GrantRequest) error {
+func (c *approvals) withListingHint(err error, r approve.GrantRequest) error {
 	id, unreadable := catalog.ParseID(r.Operation)
 	if fault.CodeOf(err) != fault.NotFound || unreadable != nil {
 		return err
@@ -58,7 +58,7 @@ func (c *command) withListingHint(err error, r approve.GrantRequest) error {
 }
 
 // typed is a command of this app as a person types it.
-func (c *command) typed(words string) string {
+func (c *approvals) typed(words string) string {
 	if file := c.flags[clientFileKey]; file != "" {
 		words += " --" + clientFileKey + " " + file
 	}
@@ -86,7 +86,7 @@ func toolsOf(ctx context.Context, i Instance, operation string) *catalog.Snapsho
 }
 
 // listGrants prints the approvals that last, if there are any.
-func (c *command) listGrants(ctx context.Context, i Instance) error {
+func (c *approvals) listGrants(ctx context.Context, i Instance) error {
 	grants, err := i.Plans().ListGrants(ctx, approve.Person(), i.Snapshot())
 	if err != nil {
 		return failed(withCauseAndHint(err))

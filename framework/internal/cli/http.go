@@ -31,7 +31,7 @@ const (
 // listen returns the function that serves over HTTP. It checks the configuration before
 // the app starts: an address that other machines reach is rejected unless callers
 // authenticate or insecure is set.
-func (c *command) listen(address string, insecure bool) (func(context.Context, Instance, io.Writer) error, error) {
+func (c *server) listen(address string, insecure bool) (func(context.Context, Instance, io.Writer) error, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err == nil {
 		_, err = net.LookupPort("tcp", port)
@@ -104,7 +104,7 @@ type Address struct {
 	Print   func(line string) // shows a line to the person at the machine
 }
 
-func (c *command) serveHTTP(ctx context.Context, i Instance, address string, shown bool) error {
+func (c *server) serveHTTP(ctx context.Context, i Instance, address string, shown bool) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return failed(err)

@@ -212,7 +212,7 @@ func defaultOf(s catalog.Setting) string {
 }
 
 // print writes one line of JSON to standard output.
-func (c *command) print(text []byte) error {
+func (c *invocation) print(text []byte) error {
 	if _, err := fmt.Fprintf(c.app.Stdout, "%s\n", text); err != nil {
 		return failed(err)
 	}

@@ -36,7 +36,7 @@ type installFlags struct {
 	project, gateway, remove, print, agree bool
 }
 
-func (c *command) install() *cobra.Command {
+func (c *installer) install() *cobra.Command {
 	var f installFlags
 	ids := strings.Join(install.Clients(), "|")
 	cmd := &cobra.Command{
@@ -87,7 +87,7 @@ func (c *command) install() *cobra.Command {
 }
 
 // installation returns what the flags and the app's configuration amount to.
-func (c *command) installation(client string, f installFlags) (install.Options, error) {
+func (c *installer) installation(client string, f installFlags) (install.Options, error) {
 	if err := install.CheckClient(client); err != nil {
 		return install.Options{}, err
 	}
@@ -160,7 +160,7 @@ var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 const maxNaming = 1 << 20
 
 // startedBy fills in how a client starts this program with this configuration.
-func (c *command) startedBy(e *install.Entry) error {
+func (c *installer) startedBy(e *install.Entry) error {
 	var err error
 	if e.Command, err = program(); err != nil {
 		return failed(err)
@@ -215,7 +215,7 @@ func (c *command) startedBy(e *install.Entry) error {
 }
 
 // clientFile is the file of other servers, as the configuration names it.
-func (c *command) clientFile() string {
+func (c *installer) clientFile() string {
 	if file := c.flags[clientFileKey]; file != "" {
 		return file
 	}
@@ -224,7 +224,7 @@ func (c *command) clientFile() string {
 
 // isSecret reports whether a flag's value has a password, is a secret of the server, or is one of
 // the members of another server that usually are secret.
-func (c *command) isSecret(key, value string) bool {
+func (c *installer) isSecret(key, value string) bool {
 	if u, err := url.Parse(value); err == nil && u.User != nil {
 		if _, has := u.User.Password(); has {
 			return true
@@ -243,7 +243,7 @@ func (c *command) isSecret(key, value string) bool {
 }
 
 // variable returns a variable of the app's environment.
-func (c *command) variable(name string) string {
+func (c *invocation) variable(name string) string {
 	for _, kv := range slices.Backward(c.app.Env) {
 		if key, value, ok := strings.Cut(kv, "="); ok && key == name {
 			return value
@@ -280,7 +280,7 @@ func program() (string, error) {
 }
 
 // ask asks the person at the terminal.
-func (c *command) ask(question string) (bool, error) {
+func (c *invocation) ask(question string) (bool, error) {
 	fmt.Fprint(c.app.Stdout, question)
 	answer, err := bufio.NewReader(c.app.Stdin).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {

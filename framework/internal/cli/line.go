@@ -87,7 +87,7 @@ type body struct {
 
 // line makes the line of a run that ended. out is without secrets. Without an outcome
 // the caller knows the run's id.
-func (c *command) line(code string, out json.RawMessage, o *run.Outcome, callErr error, took time.Duration) (*line, error) {
+func (c *invocation) line(code string, out json.RawMessage, o *run.Outcome, callErr error, took time.Duration) (*line, error) {
 	l := &line{
 		ToolName: executeTool, ToolVersion: c.app.Version, InputDigest: journal.Digest([]byte(code)),
 		DurationMs: took.Milliseconds(), ApprovalState: notRequired,
@@ -270,7 +270,7 @@ func (l *line) shortenChanges() error {
 }
 
 // fitsLine refuses, before the commit, a run whose line would be too long even without its changes.
-func (c *command) fitsLine(include []string, plan *approve.Plan, redactor *journal.Redactor) func(run.Return, *run.Outcome) error {
+func (c *invocation) fitsLine(include []string, plan *approve.Plan, redactor *journal.Redactor) func(run.Return, *run.Outcome) error {
 	return func(ret run.Return, o *run.Outcome) error {
 		b := body{Result: ret.Result, Answer: ret.Answer}
 		if len(ret.Emitted) > 0 {

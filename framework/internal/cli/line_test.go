@@ -15,7 +15,7 @@ import (
 // The line of a failure says what left the house, and its calls where they are included.
 func TestLineOfAFailure(t *testing.T) {
 	t.Parallel()
-	c := &command{}
+	c := &invocation{}
 	call := `{"serverId":"odd","toolName":"fail","ok":false,"durationMs":2}`
 	failure := json.RawMessage(`{"success":false,"calls":[` + call + `],"outsideEffects":[` + call + `]}`)
 	l, err := c.line("", failure, run.NoRun(), fault.New(fault.UpstreamError, "no"), 0)
@@ -42,7 +42,7 @@ func TestLineOfAFailure(t *testing.T) {
 // A run of which a call was made under an approval that lasts was approved.
 func TestLineOfALastingApproval(t *testing.T) {
 	t.Parallel()
-	c := &command{}
+	c := &invocation{}
 	outcome := run.NoRun()
 	outcome.Approved = true
 	l, err := c.line("", json.RawMessage(`{"result":1}`), outcome, nil, 0)
@@ -59,7 +59,7 @@ func TestLineOfALastingApproval(t *testing.T) {
 // A run whose plan is denied has failed, and what it has done outside is listed.
 func TestLineOfADenial(t *testing.T) {
 	t.Parallel()
-	c := &command{}
+	c := &approvals{&invocation{}}
 	plan := approve.Plan{ID: "p", Run: "r", State: approve.PlanWaiting, Made: []run.CallRecord{{ServerID: "mail", ToolName: "mail.send", OK: true}}}
 	plan.Request.Tool = executeTool
 	l, err := c.deniedLine(new(approve.Guard), plan, "t", 0)

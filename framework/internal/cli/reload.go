@@ -21,7 +21,7 @@ const pollInterval = time.Second
 // watchConfig makes the app read its configuration again on SIGHUP or when one of its
 // files has changed. Problems are logged, one per line, and the old configuration stays
 // in effect. The returned function ends it.
-func (c *command) watchConfig(ctx context.Context, i Instance) (stop func()) {
+func (c *server) watchConfig(ctx context.Context, i Instance) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
@@ -52,7 +52,7 @@ func (c *command) watchConfig(ctx context.Context, i Instance) (stop func()) {
 	}
 }
 
-func (c *command) reload(ctx context.Context, i Instance) {
+func (c *server) reload(ctx context.Context, i Instance) {
 	err := i.Reload(ctx)
 	if err == nil {
 		return
@@ -67,7 +67,7 @@ func (c *command) reload(ctx context.Context, i Instance) {
 }
 
 // files returns the state of the configuration's files, nil for one that does not exist.
-func (c *command) files(v catalog.Values) []os.FileInfo {
+func (c *server) files(v catalog.Values) []os.FileInfo {
 	var out []os.FileInfo
 	for _, name := range []string{c.source(nil).File, v.String("server.tokensFile"), v.String("server.tlsCert"), v.String("server.tlsKey")} {
 		info, err := os.Stat(name)

@@ -12,7 +12,7 @@ import (
 	"github.com/koan-go/koan/framework/run/replay"
 )
 
-func (c *command) replay() *cobra.Command {
+func (c *scripts) replay() *cobra.Command {
 	var data, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "replay RUN",
@@ -52,7 +52,7 @@ func (c *command) replay() *cobra.Command {
 	return cmd
 }
 
-func (c *command) printJSON(v any) error {
+func (c *invocation) printJSON(v any) error {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return err

@@ -58,7 +58,7 @@ var runRaw = []struct{ input, flag, help string }{
 	{"limits", "limits", "JSON with the run's own limits: timeoutMs, maxMemoryBytes, maxLogBytes, maxToolCalls"},
 }
 
-func (c *command) run() *cobra.Command {
+func (c *scripts) run() *cobra.Command {
 	f := runFlags{texts: map[string]*string{}, raw: map[string]*string{}}
 	cmd := &cobra.Command{
 		Use:   "run FILE|-",
@@ -142,7 +142,7 @@ func rejectEmpty(cmd *cobra.Command, name string) error {
 	return nil
 }
 
-func (c *command) runScript(ctx context.Context, files []string, input map[string]any, f runFlags) error {
+func (c *scripts) runScript(ctx context.Context, files []string, input map[string]any, f runFlags) error {
 	code := ""
 	if len(files) > 0 {
 		var err error
@@ -252,7 +252,7 @@ func (f runFlags) included(plan *approve.Plan) []string {
 
 // notStarted prints the line of a run that could not be opened because the app did not
 // start, in addition to the error on standard error. Wrong use has no line.
-func (c *command) notStarted(tool, code string, err error, took time.Duration) error {
+func (c *invocation) notStarted(tool, code string, err error, took time.Duration) error {
 	var status *exit
 	var f *fault.Fault
 	if !errors.As(err, &status) || status.status != exitFail {
@@ -274,7 +274,7 @@ func (c *command) notStarted(tool, code string, err error, took time.Duration) e
 
 // request calls a code operation as the person at the machine, through the view
 // of a client that understands code mode.
-func (c *command) request(i Instance, id catalog.ID, input json.RawMessage) run.Request {
+func (c *invocation) request(i Instance, id catalog.ID, input json.RawMessage) run.Request {
 	p := auth.Local()
 	op := i.Snapshot().Operation(id)
 	via := catalog.SurfaceTools
@@ -285,7 +285,7 @@ func (c *command) request(i Instance, id catalog.ID, input json.RawMessage) run.
 }
 
 // printLogs prints what the script logged, at most so many bytes of it.
-func (c *command) printLogs(out json.RawMessage, most int) {
+func (c *invocation) printLogs(out json.RawMessage, most int) {
 	var b body
 	if out == nil || json.Unmarshal(out, &b) != nil {
 		return

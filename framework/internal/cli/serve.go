@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (c *command) serve() *cobra.Command {
+func (c *server) serve() *cobra.Command {
 	var address string
 	var insecure bool
 	cmd := &cobra.Command{
@@ -56,13 +56,13 @@ func (c *command) serve() *cobra.Command {
 }
 
 // report prints the boot report.
-func (c *command) report(i Instance) {
+func (c *server) report(i Instance) {
 	for _, line := range i.Report() {
 		fmt.Fprintln(c.app.Stderr, line)
 	}
 }
 
-func (c *command) serveStdio(ctx context.Context, i Instance, out io.Writer) error {
+func (c *server) serveStdio(ctx context.Context, i Instance, out io.Writer) error {
 	server, err := i.MCP()
 	if err != nil {
 		return failed(err)

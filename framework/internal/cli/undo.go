@@ -17,7 +17,7 @@ var undoID = catalog.CodeID("koan", "undo")
 
 const undoTool = "koan.code.undo"
 
-func (c *command) undo() *cobra.Command {
+func (c *scripts) undo() *cobra.Command {
 	input := map[string]any{}
 	var dry bool
 	var onConflict, key string
@@ -55,7 +55,7 @@ func (c *command) undo() *cobra.Command {
 	return cmd
 }
 
-func (c *command) undoRun(ctx context.Context, id string, input map[string]any) error {
+func (c *scripts) undoRun(ctx context.Context, id string, input map[string]any) error {
 	raw, err := json.Marshal(input)
 	if err != nil {
 		return usage(err)

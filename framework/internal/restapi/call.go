@@ -94,7 +94,7 @@ func withKey(op *catalog.Operation, input json.RawMessage, key string) (json.Raw
 }
 
 // call makes a call within the caller's bounds. The error is a rejection.
-func (h *Handler) call(r *http.Request, v *catalog.View, c *call) (invoke.Result, error) {
+func (h *invocations) call(r *http.Request, v *catalog.View, c *call) (invoke.Result, error) {
 	live, gate := h.now(), &caller(r).Calls
 	running, ok := gate.Enter(live.QueueMax)
 	if !ok {
@@ -136,7 +136,7 @@ func (h *Handler) call(r *http.Request, v *catalog.View, c *call) (invoke.Result
 
 // cutOff reports whether it was the end of the server that a call was cut off by. The call is
 // cancelled all the same: what it did outside is not known to have failed.
-func (h *Handler) cutOff(f *fault.Fault) bool {
+func (h *invocations) cutOff(f *fault.Fault) bool {
 	return f.Code == fault.Cancelled && h.calls.Err() != nil
 }
 

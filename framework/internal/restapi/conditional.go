@@ -100,7 +100,7 @@ func changed(message string) error {
 }
 
 // conditional makes a call depend on the row that is there, where the request says so.
-func (h *Handler) conditional(r *http.Request, e *entity, found route, c *call) error {
+func (h *invocations) conditional(r *http.Request, e *entity, found route, c *call) error {
 	match, err := condition(r, "If-Match")
 	if err != nil {
 		return err

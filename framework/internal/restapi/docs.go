@@ -31,7 +31,7 @@ type docsKey struct{}
 
 // serveDocs serves GET /docs: the OpenAPI document as a page. It is made here and has no
 // script, so that it needs no bundle of somebody else's and no exception from the policy.
-func (h *Handler) serveDocs(w http.ResponseWriter, r *http.Request) {
+func (h documentRoutes) serveDocs(w http.ResponseWriter, r *http.Request) {
 	if !h.allows(w, r, http.MethodGet) {
 		return
 	}
@@ -55,7 +55,7 @@ type docsTag struct {
 	Operations []docsOperation
 }
 
-func (h *Handler) docs(v *catalog.View) []byte {
+func (h documentRoutes) docs(v *catalog.View) []byte {
 	doc := h.document(v)
 	var tags []docsTag
 	for _, item := range doc.paths {

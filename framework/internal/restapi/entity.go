@@ -16,9 +16,9 @@ import (
 const mergeType = "application/merge-patch+json"
 
 // serveEntities serves /api/ENTITY and /api/ENTITY:SUFFIX, serveEntity /api/ENTITY/ID.
-func (h *Handler) serveEntities(w http.ResponseWriter, r *http.Request) { h.serveRoute(w, r, false) }
+func (h callRoutes) serveEntities(w http.ResponseWriter, r *http.Request) { h.serveRoute(w, r, false) }
 
-func (h *Handler) serveEntity(w http.ResponseWriter, r *http.Request) {
+func (h callRoutes) serveEntity(w http.ResponseWriter, r *http.Request) {
 	if strings.Count(r.URL.EscapedPath(), "/") != strings.Count("/api/ENTITY/ID", "/") {
 		h.reject(w, r, noRoute(r))
 		return
@@ -26,7 +26,7 @@ func (h *Handler) serveEntity(w http.ResponseWriter, r *http.Request) {
 	h.serveRoute(w, r, true)
 }
 
-func (h *Handler) serveRoute(w http.ResponseWriter, r *http.Request, item bool) {
+func (h callRoutes) serveRoute(w http.ResponseWriter, r *http.Request, item bool) {
 	p := auth.From(r.Context())
 	v := h.view(p)
 	e, found, err := h.entityRoute(r, v, p, item)
@@ -53,7 +53,7 @@ func (h *Handler) serveRoute(w http.ResponseWriter, r *http.Request, item bool) 
 }
 
 // entityCall reads a request as a call.
-func (h *Handler) entityCall(w http.ResponseWriter, r *http.Request, v *catalog.View, e *entity, found route) (*call, error) {
+func (h *invocations) entityCall(w http.ResponseWriter, r *http.Request, v *catalog.View, e *entity, found route) (*call, error) {
 	c := &call{operation: found.operation, via: catalog.SurfaceREST}
 	if found.Suffix != "" {
 		if _, err := decodeQuery(r.URL.RawQuery, nil); err != nil {
@@ -108,7 +108,7 @@ func queryParameters(found route) []string {
 }
 
 // modelInput reads a body that is a model, or changes to one.
-func (h *Handler) modelInput(w http.ResponseWriter, r *http.Request, e *entity, found route, input map[string]json.RawMessage, c *call) error {
+func (h *invocations) modelInput(w http.ResponseWriter, r *http.Request, e *entity, found route, input map[string]json.RawMessage, c *call) error {
 	media := []string{jsonType}
 	if r.Method == http.MethodPatch {
 		media = []string{mergeType, jsonType}
@@ -155,7 +155,7 @@ func idOf(member json.RawMessage) string {
 func noStep(id string) bool { return id == "." || id == ".." }
 
 // members reads a body that is a JSON object of unique names.
-func (h *Handler) members(w http.ResponseWriter, r *http.Request, media ...string) (json.RawMessage, map[string]json.RawMessage, error) {
+func (h *responder) members(w http.ResponseWriter, r *http.Request, media ...string) (json.RawMessage, map[string]json.RawMessage, error) {
 	if _, ok := admission.Media(r, media...); !ok {
 		return nil, nil, rejection{
 			Fault:  fault.Newf(fault.InvalidRequest, "the Content-Type must be %s", strings.Join(media, " or ")).WithHint("Send JSON, with -H 'Content-Type: %s'.", media[0]),

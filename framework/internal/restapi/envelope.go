@@ -30,11 +30,11 @@ type meta struct {
 	Metrics       map[string]any `json:"metrics,omitempty"` // of a script
 }
 
-func (h *Handler) meta(began time.Time) meta {
+func (h *responder) meta(began time.Time) meta {
 	return meta{SchemaVersion: catalog.SchemaVersion, ToolVersion: h.opts.Version, TS: time.Now().UTC().Format(time.RFC3339Nano), DurationMs: time.Since(began).Milliseconds()}
 }
 
-func (h *Handler) succeeded(began time.Time, result any) envelope {
+func (h *responder) succeeded(began time.Time, result any) envelope {
 	raw, err := invoke.Encode(result)
 	if err != nil {
 		return h.failed(began, fault.New(fault.Internal, "").Because(err))
@@ -42,12 +42,12 @@ func (h *Handler) succeeded(began time.Time, result any) envelope {
 	return envelope{OK: true, Result: raw, Meta: h.meta(began)}
 }
 
-func (h *Handler) failed(began time.Time, f *fault.Fault) envelope {
+func (h *responder) failed(began time.Time, f *fault.Fault) envelope {
 	return envelope{Error: h.redacted(f), Meta: h.meta(began)}
 }
 
 // send writes an envelope.
-func (h *Handler) send(w http.ResponseWriter, status int, e envelope) {
+func (h *responder) send(w http.ResponseWriter, status int, e envelope) {
 	h.write(w, status, jsonType, encoded(e))
 }
 
@@ -61,7 +61,7 @@ func encoded(e envelope) []byte {
 }
 
 // fail writes the envelope of a failure.
-func (h *Handler) fail(w http.ResponseWriter, r *http.Request, began time.Time, j rejection) {
+func (h *responder) fail(w http.ResponseWriter, r *http.Request, began time.Time, j rejection) {
 	status := h.rejectionHeader(w, r, j)
 	h.send(w, status, h.failed(began, j.Fault))
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // uploadFile serves POST /api/files: the body is the file.
-func (h *Handler) uploadFile(w http.ResponseWriter, r *http.Request) {
+func (h fileRoutes) uploadFile(w http.ResponseWriter, r *http.Request) {
 	if !h.allows(w, r, http.MethodPost) {
 		return
 	}
@@ -58,7 +58,7 @@ func (h *Handler) uploadFile(w http.ResponseWriter, r *http.Request) {
 
 // upload reads what a request says of the file in its body: ?name and ?set, the name in
 // Content-Disposition, the media type, and the idempotency key.
-func (h *Handler) upload(r *http.Request) (files.Upload, error) {
+func (h fileRoutes) upload(r *http.Request) (files.Upload, error) {
 	query, err := decodeQuery(r.URL.RawQuery, []string{"name", "set"})
 	if err != nil {
 		return files.Upload{}, err
@@ -89,13 +89,13 @@ func (h *Handler) upload(r *http.Request) (files.Upload, error) {
 
 // hasSet reports whether an entity of the app lives in a set. An app without entities has any,
 // and files that name none are in the default one.
-func (h *Handler) hasSet(name string) bool {
+func (h fileRoutes) hasSet(name string) bool {
 	all := h.opts.Catalog().Resources()
 	return name == files.DefaultSet || len(all) == 0 || slices.ContainsFunc(all, func(r *catalog.Resource) bool { return r.LivesIn(name) })
 }
 
 // filesFor returns the store for a caller who may call a function of SDK.Files.
-func (h *Handler) filesFor(r *http.Request, function string) (*files.Store, error) {
+func (h fileRoutes) filesFor(r *http.Request, function string) (*files.Store, error) {
 	p := auth.From(r.Context())
 	id := catalog.PluginID(files.Domain, function)
 	op := h.opts.Catalog().Operation(id)
@@ -121,7 +121,7 @@ func (b *slowBody) Read(p []byte) (int, error) {
 }
 
 // serveFile serves GET /api/files/{id}: a file, or the ranges of it that the request asks for.
-func (h *Handler) serveFile(w http.ResponseWriter, r *http.Request) {
+func (h fileRoutes) serveFile(w http.ResponseWriter, r *http.Request) {
 	if !h.allows(w, r, http.MethodGet) {
 		return
 	}
@@ -161,18 +161,18 @@ func (h *Handler) serveFile(w http.ResponseWriter, r *http.Request) {
 
 // sendFile sends what the request asks for of a file. The header waits for the first bytes: until
 // they have been read, there may be none.
-func (h *Handler) sendFile(w http.ResponseWriter, r *http.Request, body *fileReader, size int64) {
+func (h fileRoutes) sendFile(w http.ResponseWriter, r *http.Request, body *fileReader, size int64) {
 	out := &fileWriter{ResponseWriter: w, control: http.NewResponseController(w), idle: h.opts.WriteTime}
 	http.ServeContent(out, r, "", time.Time{}, body)
 	switch {
 	case out.sent: // what breaks off now is shorter than its header says, which ends the connection
 	case out.status == http.StatusRequestedRangeNotSatisfiable:
-		out.rejectWith(h, r, rejection{Fault: fault.New(fault.InvalidRequest, "the file has no such range").WithHint("It has %d bytes: ask for others, or for all of it.", size), status: out.status})
+		out.rejectWith(h.responder, r, rejection{Fault: fault.New(fault.InvalidRequest, "the file has no such range").WithHint("It has %d bytes: ask for others, or for all of it.", size), status: out.status})
 	case out.status == http.StatusPreconditionFailed:
-		out.rejectWith(h, r, rejection{Fault: fault.New(fault.Conflict, "the file is not the one that the request names").WithHint("Read it without If-Match.").WithRetry(fault.Fix), status: out.status})
+		out.rejectWith(h.responder, r, rejection{Fault: fault.New(fault.Conflict, "the file is not the one that the request names").WithHint("Read it without If-Match.").WithRetry(fault.Fix), status: out.status})
 	case body.failed != nil:
 		w.Header().Del("Content-Range")
-		out.rejectWith(h, r, asRejection(body.failed))
+		out.rejectWith(h.responder, r, asRejection(body.failed))
 	default:
 		w.WriteHeader(out.status)
 	}
@@ -224,7 +224,7 @@ func (s *fileWriter) Write(p []byte) (int, error) {
 }
 
 // rejectWith sends a problem in place of the file.
-func (s *fileWriter) rejectWith(h *Handler, r *http.Request, rejected rejection) {
+func (s *fileWriter) rejectWith(h *responder, r *http.Request, rejected rejection) {
 	for _, name := range []string{"Content-Disposition", "Cache-Control", "Content-Length", "Accept-Ranges", "ETag"} {
 		s.Header().Del(name)
 	}

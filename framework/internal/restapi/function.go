@@ -11,17 +11,17 @@ import (
 )
 
 // serveAction serves /api/actions/NAME.
-func (h *Handler) serveAction(w http.ResponseWriter, r *http.Request) {
+func (h callRoutes) serveAction(w http.ResponseWriter, r *http.Request) {
 	h.serveFunction(w, r, "action", r.PathValue("name"), func(t *table) map[string]*catalog.Operation { return t.actions })
 }
 
 // servePlugin serves /api/plugins/DOMAIN/FUNCTION.
-func (h *Handler) servePlugin(w http.ResponseWriter, r *http.Request) {
+func (h callRoutes) servePlugin(w http.ResponseWriter, r *http.Request) {
 	h.serveFunction(w, r, "function", r.PathValue("domain")+"/"+r.PathValue("function"), func(t *table) map[string]*catalog.Operation { return t.plugins })
 }
 
 // serveFunction calls an operation whose input is the body, and whose output the response.
-func (h *Handler) serveFunction(w http.ResponseWriter, r *http.Request, what, name string, in func(*table) map[string]*catalog.Operation) {
+func (h callRoutes) serveFunction(w http.ResponseWriter, r *http.Request, what, name string, in func(*table) map[string]*catalog.Operation) {
 	p := auth.From(r.Context())
 	v := h.view(p)
 	known := in(tableOf(v))
@@ -58,7 +58,7 @@ func (h *Handler) serveFunction(w http.ResponseWriter, r *http.Request, what, na
 	h.write(w, http.StatusOK, jsonType, out)
 }
 
-func (h *Handler) functionCall(w http.ResponseWriter, r *http.Request, op *catalog.Operation) (*call, error) {
+func (h *invocations) functionCall(w http.ResponseWriter, r *http.Request, op *catalog.Operation) (*call, error) {
 	if _, err := decodeQuery(r.URL.RawQuery, nil); err != nil {
 		return nil, err
 	}

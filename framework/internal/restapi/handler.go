@@ -64,16 +64,13 @@ type Live struct {
 
 // Handler serves the routes. It is safe for concurrent use; Shutdown ends it.
 type Handler struct {
-	opts    Options
-	live    atomic.Pointer[Live]
+	*invocations
 	mux     *http.ServeMux
 	started time.Time
 	session Session // nil without
 	visitor Session // nil without
 	signIn  SignIn  // nil without
 
-	calls   context.Context // ends with the server
-	stop    context.CancelCauseFunc
 	ending  context.Context // ends when Shutdown begins
 	end     context.CancelFunc
 	mu      sync.Mutex
@@ -81,6 +78,27 @@ type Handler struct {
 	open    sync.WaitGroup // requests
 	ids     atomic.Pointer[eventIDs]
 }
+
+// responder knows what a caller sees, and answers requests.
+type responder struct {
+	opts Options
+	live atomic.Pointer[Live]
+}
+
+// invocations make calls of operations, and read their inputs from requests.
+type invocations struct {
+	*responder
+	calls context.Context // ends with the server
+	stop  context.CancelCauseFunc
+}
+
+// The routes, by what they are of.
+type (
+	callRoutes     struct{ *invocations } // entities, actions, functions and tools
+	consoleRoutes  struct{ *invocations } // the console
+	documentRoutes struct{ *responder }   // the OpenAPI document and its page
+	fileRoutes     struct{ *responder }   // files
+)
 
 // New makes a handler.
 func New(o Options) *Handler {
@@ -91,7 +109,7 @@ func New(o Options) *Handler {
 		o.WriteTime = 30 * time.Second
 	}
 	o.Events.fill()
-	h := &Handler{opts: o, started: time.Now()}
+	h := &Handler{invocations: &invocations{responder: &responder{opts: o}}, started: time.Now()}
 	h.Adjust(o.Live)
 	h.calls, h.stop = context.WithCancelCause(context.Background())
 	h.ending, h.end = context.WithCancel(context.Background())
@@ -133,14 +151,14 @@ func (h *Handler) warnOfReserved() {
 // Adjust changes the settings for later requests.
 func (h *Handler) Adjust(l Live) { h.live.Store(&l) }
 
-func (h *Handler) now() *Live { return h.live.Load() }
+func (h *responder) now() *Live { return h.live.Load() }
 
 func noRoute(r *http.Request) *fault.Fault {
 	return fault.Newf(fault.NotFound, "there is no route %s", catalog.Quote(fault.Clip(r.URL.Path, 128))).WithHint("GET /openapi.json lists the routes.")
 }
 
 // RejectPath answers a request for a path of the same server that nothing serves.
-func (h *Handler) RejectPath(w http.ResponseWriter, r *http.Request) { h.Reject(w, r, noRoute(r)) }
+func (h *responder) RejectPath(w http.ResponseWriter, r *http.Request) { h.Reject(w, r, noRoute(r)) }
 
 // crossOrigin is what pages of allowed origins may do.
 var crossOrigin = admission.CORS{
@@ -272,7 +290,7 @@ func caller(r *http.Request) *admission.Caller {
 }
 
 // view is the catalog as the caller sees it. A caller of HTTP declares nothing.
-func (h *Handler) view(p auth.Principal) *catalog.View {
+func (h *responder) view(p auth.Principal) *catalog.View {
 	l := h.now()
 	return h.opts.Catalog().View(p, exposure.ForClient(l.Exposure, exposure.Unknown), l.ExposureIsAuto)
 }

@@ -33,7 +33,7 @@ type pathItem struct {
 }
 
 // serveOpenAPI serves GET /openapi.json: what the caller may see, as OpenAPI 3.1.
-func (h *Handler) serveOpenAPI(w http.ResponseWriter, r *http.Request) {
+func (h documentRoutes) serveOpenAPI(w http.ResponseWriter, r *http.Request) {
 	if !h.allows(w, r, http.MethodGet) {
 		return
 	}
@@ -48,7 +48,7 @@ func (h *Handler) serveOpenAPI(w http.ResponseWriter, r *http.Request) {
 }
 
 // document returns the document of a view, which it makes once.
-func (h *Handler) document(v *catalog.View) *document {
+func (h documentRoutes) document(v *catalog.View) *document {
 	return catalog.Memo(v, documentKey{}, func() *document {
 		b := &builder{view: v, schemas: node{}, known: map[string]string{}, paths: map[string]node{}, types: map[string]entityTypes{}, common: map[string]string{}}
 		b.serverTypes()

@@ -107,7 +107,7 @@ type operationText struct {
 type overviewKey struct{}
 
 // serveOverview serves GET /api/console/overview.
-func (h *Handler) serveOverview(w http.ResponseWriter, r *http.Request) {
+func (h consoleRoutes) serveOverview(w http.ResponseWriter, r *http.Request) {
 	if !h.allows(w, r, http.MethodGet) {
 		return
 	}
@@ -121,7 +121,7 @@ func (h *Handler) serveOverview(w http.ResponseWriter, r *http.Request) {
 func orNone(list []string) []string { return append([]string{}, list...) }
 
 // describe makes the part of an overview that all callers with one view share.
-func (h *Handler) describe(v *catalog.View) *overview {
+func (h consoleRoutes) describe(v *catalog.View) *overview {
 	t := tableOf(v)
 	o := &overview{
 		App: h.opts.Name, Version: h.opts.Version, Description: h.opts.Description, Mode: v.Mode(), Catalog: v.Version(),
@@ -182,7 +182,7 @@ const declarationsURI = "koan://sdk/koan.d.ts"
 
 // serveDeclarations serves GET /api/console/koan.d.ts: the declarations of the SDK that the
 // caller's scripts see.
-func (h *Handler) serveDeclarations(w http.ResponseWriter, r *http.Request) {
+func (h consoleRoutes) serveDeclarations(w http.ResponseWriter, r *http.Request) {
 	if !h.allows(w, r, http.MethodGet) {
 		return
 	}
@@ -213,7 +213,7 @@ const checksTime = 20 * time.Second
 
 // serveChecks serves GET /api/console/checks: whether the app's parts work, servers and plugins
 // included, and the limits that hold. Both are for who operates the app.
-func (h *Handler) serveChecks(w http.ResponseWriter, r *http.Request) {
+func (h consoleRoutes) serveChecks(w http.ResponseWriter, r *http.Request) {
 	if !h.allows(w, r, http.MethodGet) {
 		return
 	}
@@ -240,7 +240,7 @@ func (h *Handler) serveChecks(w http.ResponseWriter, r *http.Request) {
 }
 
 // respondJSON answers with a value.
-func (h *Handler) respondJSON(w http.ResponseWriter, r *http.Request, v any) {
+func (h *responder) respondJSON(w http.ResponseWriter, r *http.Request, v any) {
 	raw, err := invoke.Encode(v)
 	if err != nil {
 		h.reject(w, r, fault.New(fault.Internal, "").Because(err))
@@ -251,7 +251,7 @@ func (h *Handler) respondJSON(w http.ResponseWriter, r *http.Request, v any) {
 
 // limited answers with what a work returns that counts as a call of the caller's: within its
 // place among them, and within the time of a tool.
-func (h *Handler) limited(w http.ResponseWriter, r *http.Request, do func(context.Context) (any, error)) {
+func (h *invocations) limited(w http.ResponseWriter, r *http.Request, do func(context.Context) (any, error)) {
 	live, gate := h.now(), &caller(r).Calls
 	running, ok := gate.Enter(live.QueueMax)
 	if !ok {

@@ -50,7 +50,7 @@ func summarize(p *approve.Plan) planSummary {
 }
 
 // servePlans serves GET /api/console/plans: those that wait and that the caller may decide about.
-func (h *Handler) servePlans(w http.ResponseWriter, r *http.Request) {
+func (h consoleRoutes) servePlans(w http.ResponseWriter, r *http.Request) {
 	if !h.allows(w, r, http.MethodGet) {
 		return
 	}
@@ -67,7 +67,7 @@ func (h *Handler) servePlans(w http.ResponseWriter, r *http.Request) {
 }
 
 // servePlan serves GET /api/console/plans/ID.
-func (h *Handler) servePlan(w http.ResponseWriter, r *http.Request) {
+func (h consoleRoutes) servePlan(w http.ResponseWriter, r *http.Request) {
 	if !h.allows(w, r, http.MethodGet) {
 		return
 	}
@@ -94,7 +94,7 @@ func (h *Handler) servePlan(w http.ResponseWriter, r *http.Request) {
 
 // serveApprove serves POST /api/console/plans/ID/approve: the plan is applied, and the result is
 // that of its run.
-func (h *Handler) serveApprove(w http.ResponseWriter, r *http.Request) {
+func (h consoleRoutes) serveApprove(w http.ResponseWriter, r *http.Request) {
 	h.decide(w, r, func(ctx context.Context, v approve.Verdict) (any, error) {
 		out, outcome, err := h.opts.Console.Plans.Approve(ctx, v)
 		if err != nil {
@@ -114,7 +114,7 @@ func (h *Handler) serveApprove(w http.ResponseWriter, r *http.Request) {
 }
 
 // serveDeny serves POST /api/console/plans/ID/deny.
-func (h *Handler) serveDeny(w http.ResponseWriter, r *http.Request) {
+func (h consoleRoutes) serveDeny(w http.ResponseWriter, r *http.Request) {
 	h.decide(w, r, func(ctx context.Context, v approve.Verdict) (any, error) {
 		if _, err := h.opts.Console.Plans.Deny(ctx, v); err != nil {
 			return nil, err
@@ -124,7 +124,7 @@ func (h *Handler) serveDeny(w http.ResponseWriter, r *http.Request) {
 }
 
 // decide carries out a decision about a plan.
-func (h *Handler) decide(w http.ResponseWriter, r *http.Request, do func(context.Context, approve.Verdict) (any, error)) {
+func (h consoleRoutes) decide(w http.ResponseWriter, r *http.Request, do func(context.Context, approve.Verdict) (any, error)) {
 	if !h.allows(w, r, http.MethodPost) {
 		return
 	}

@@ -33,18 +33,18 @@ type rejection struct {
 }
 
 // reject sends a fault as a problem (RFC 9457), or in the envelope where tools are called.
-func (h *Handler) reject(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
+func (h *responder) reject(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
 	h.rejectAs(w, r, rejection{Fault: f})
 }
 
 // Reject answers a request of another route of the same server as REST rejects its own.
-func (h *Handler) Reject(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
+func (h *responder) Reject(w http.ResponseWriter, r *http.Request, f *fault.Fault) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "no-store")
 	h.reject(w, r, f)
 }
 
-func (h *Handler) rejectAs(w http.ResponseWriter, r *http.Request, j rejection) {
+func (h *responder) rejectAs(w http.ResponseWriter, r *http.Request, j rejection) {
 	if strings.HasPrefix(r.URL.Path, toolsPath) {
 		h.fail(w, r, time.Now(), j)
 		return
@@ -54,13 +54,13 @@ func (h *Handler) rejectAs(w http.ResponseWriter, r *http.Request, j rejection) 
 }
 
 // redacted returns a fault without secrets, which it may quote of a request that came to no call.
-func (h *Handler) redacted(f *fault.Fault) *fault.Fault {
+func (h *responder) redacted(f *fault.Fault) *fault.Fault {
 	f, _ = h.opts.Engine.Redactor().Fault(f)
 	return f
 }
 
 // rejectionHeader sets the headers of a rejection and returns its status.
-func (h *Handler) rejectionHeader(w http.ResponseWriter, r *http.Request, j rejection) (status int) {
+func (h *responder) rejectionHeader(w http.ResponseWriter, r *http.Request, j rejection) (status int) {
 	if status = j.status; status == 0 {
 		status = j.HTTPStatus()
 	}
@@ -118,7 +118,7 @@ func hintOf(f *fault.Fault, entry fault.Entry) string {
 }
 
 // write sends a body of JSON.
-func (h *Handler) write(w http.ResponseWriter, status int, media string, body []byte) {
+func (h *responder) write(w http.ResponseWriter, status int, media string, body []byte) {
 	w.Header().Set("Content-Type", media)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body))) // or longer ones are sent in chunks
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(h.opts.WriteTime))
@@ -127,7 +127,7 @@ func (h *Handler) write(w http.ResponseWriter, status int, media string, body []
 }
 
 // allows reports whether a request has one of some methods. Otherwise it has answered.
-func (h *Handler) allows(w http.ResponseWriter, r *http.Request, methods ...string) bool {
+func (h *responder) allows(w http.ResponseWriter, r *http.Request, methods ...string) bool {
 	for _, m := range methods {
 		if r.Method == m || r.Method == http.MethodHead && m == http.MethodGet {
 			return true
@@ -138,7 +138,7 @@ func (h *Handler) allows(w http.ResponseWriter, r *http.Request, methods ...stri
 }
 
 // rejectMethod answers a request whose path has other methods: OPTIONS with those.
-func (h *Handler) rejectMethod(w http.ResponseWriter, r *http.Request, methods []string) {
+func (h *responder) rejectMethod(w http.ResponseWriter, r *http.Request, methods []string) {
 	allow := allowed(methods)
 	if r.Method == http.MethodOptions {
 		w.Header().Set("Allow", allow)

@@ -15,7 +15,7 @@ import (
 )
 
 // respond sends what a call of an entity's operation returned.
-func (h *Handler) respond(w http.ResponseWriter, r *http.Request, e *entity, found route, c *call, got invoke.Result) {
+func (h *responder) respond(w http.ResponseWriter, r *http.Request, e *entity, found route, c *call, got invoke.Result) {
 	status := http.StatusOK
 	describe(w, got)
 	switch {

@@ -27,7 +27,7 @@ func noJournal() *fault.Fault {
 }
 
 // serveRuns serves GET /api/console/runs: the journal's list.
-func (h *Handler) serveRuns(w http.ResponseWriter, r *http.Request) {
+func (h consoleRoutes) serveRuns(w http.ResponseWriter, r *http.Request) {
 	if !h.allows(w, r, http.MethodGet) {
 		return
 	}
@@ -92,7 +92,7 @@ func textOrNull(s string) any {
 }
 
 // serveRun serves GET /api/console/runs/ID: the report of a run, as koan://runs/{id} has it.
-func (h *Handler) serveRun(w http.ResponseWriter, r *http.Request) {
+func (h consoleRoutes) serveRun(w http.ResponseWriter, r *http.Request) {
 	if !h.allows(w, r, http.MethodGet) {
 		return
 	}
@@ -114,7 +114,7 @@ func (h *Handler) serveRun(w http.ResponseWriter, r *http.Request) {
 type Replayer func(ctx context.Context, by auth.Principal, run string, data bool) (*replay.Replayed, error)
 
 // serveReplay serves POST /api/console/runs/ID/replay.
-func (h *Handler) serveReplay(w http.ResponseWriter, r *http.Request) {
+func (h consoleRoutes) serveReplay(w http.ResponseWriter, r *http.Request) {
 	if !h.allows(w, r, http.MethodPost) {
 		return
 	}

@@ -24,7 +24,7 @@ type stream struct {
 const keepAlive = 15 * time.Second
 
 // stream begins a stream of events; close ends it.
-func (h *Handler) stream(w http.ResponseWriter) *stream {
+func (h *responder) stream(w http.ResponseWriter) *stream {
 	describeStream(w.Header())
 	w.WriteHeader(http.StatusOK)
 	control := http.NewResponseController(w)

@@ -110,7 +110,7 @@ func (t *table) names() []string {
 }
 
 // entityRoute finds the route of a request to an entity. The error is a rejection.
-func (h *Handler) entityRoute(r *http.Request, v *catalog.View, p auth.Principal, item bool) (*entity, route, error) {
+func (h *invocations) entityRoute(r *http.Request, v *catalog.View, p auth.Principal, item bool) (*entity, route, error) {
 	name, suffix, suffixed := strings.Cut(r.PathValue("entity"), ":")
 	at := place{item, suffix}
 	if suffixed && (item || suffix == "") {
@@ -155,7 +155,7 @@ func writes(at place) bool {
 	return false
 }
 
-func (h *Handler) noOperation(t *table, e *entity, name string, hidden route) *fault.Fault {
+func (h *invocations) noOperation(t *table, e *entity, name string, hidden route) *fault.Fault {
 	if e == nil {
 		return fault.Newf(fault.ToolNotFound, "there is no entity %s%s", catalog.Quote(fault.Clip(name, 64)), fault.DidYouMean(name, t.names())).
 			WithHint("GET /openapi.json lists the routes.")

@@ -17,7 +17,7 @@ import (
 )
 
 // serveTool serves POST /tools/NAME: any tool, in the envelope, or as events.
-func (h *Handler) serveTool(w http.ResponseWriter, r *http.Request) {
+func (h callRoutes) serveTool(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	if r.Method != http.MethodPost {
 		h.allows(w, r, http.MethodPost)
@@ -44,7 +44,7 @@ func (h *Handler) serveTool(w http.ResponseWriter, r *http.Request) {
 }
 
 // toolCall reads a request as a call of a tool.
-func (h *Handler) toolCall(w http.ResponseWriter, r *http.Request, v *catalog.View) (toolset.Call, *call, error) {
+func (h *invocations) toolCall(w http.ResponseWriter, r *http.Request, v *catalog.View) (toolset.Call, *call, error) {
 	if _, err := decodeQuery(r.URL.RawQuery, nil); err != nil {
 		return toolset.Call{}, nil, err
 	}
@@ -65,14 +65,14 @@ func (h *Handler) toolCall(w http.ResponseWriter, r *http.Request, v *catalog.Vi
 
 // scopesFor returns the scopes that would let the caller make a call, none if scopes are not
 // what it lacks.
-func (h *Handler) scopesFor(r *http.Request, name string, arguments json.RawMessage) []string {
+func (h *invocations) scopesFor(r *http.Request, name string, arguments json.RawMessage) []string {
 	p := auth.From(r.Context())
 	p.Scopes = auth.Every()
 	return toolset.ScopesFor(h.view(p), name, arguments)
 }
 
 // toolEnvelope is the envelope of what a tool returned.
-func (h *Handler) toolEnvelope(began time.Time, v *catalog.View, tool toolset.Call, got invoke.Result, err error) envelope {
+func (h *invocations) toolEnvelope(began time.Time, v *catalog.View, tool toolset.Call, got invoke.Result, err error) envelope {
 	e := envelope{OK: err == nil, Meta: h.meta(began)}
 	if o := got.Outcome; o != nil {
 		e.Meta.RunID, e.Meta.Attempts = o.Run, o.Attempts
@@ -130,7 +130,7 @@ func weight(accept []string, media string) float64 {
 const progressEvery = 100 * time.Millisecond
 
 // streamTool answers with events: start, progress, result or error, done.
-func (h *Handler) streamTool(w http.ResponseWriter, r *http.Request, began time.Time, v *catalog.View, tool toolset.Call, c *call) {
+func (h callRoutes) streamTool(w http.ResponseWriter, r *http.Request, began time.Time, v *catalog.View, tool toolset.Call, c *call) {
 	s := h.stream(w)
 	s.keepAlive()
 	defer s.close()

@@ -10,51 +10,62 @@ import (
 	"github.com/dop251/goja/parser"
 )
 
+// attempt is a way to compile a script, until one succeeds.
+type attempt struct {
+	Program
+	// implicit says that no entry function was named: the default one is then called only
+	// if the script did not call it.
+	implicit bool
+	action   bool // it is the file of an action
+	strict   bool // the script begins with "use strict", or is to run as a module
+	modules  Modules
+}
+
 // Compile compiles a script: unchanged if the engine supports its syntax, otherwise by
 // esbuild. The error is an *Error.
 func Compile(src Source) (*Program, error) {
 	code := Unfence(src.Code)
-	p := &Program{
-		at: positions{user: newLines(code)}, Entry: src.Entry, implicit: src.Entry == "", strict: src.Module || strings.Contains(code, "use strict") && useStrict().MatchString(code), modules: src.Modules,
+	p := &attempt{
+		Program: Program{at: positions{user: newLines(code)}, Entry: src.Entry}, implicit: src.Entry == "", strict: src.Module || strings.Contains(code, "use strict") && useStrict().MatchString(code), modules: src.Modules,
 	}
 	if src.Entry != "" && !IsName(src.Entry) {
 		return nil, &Error{Message: "entryFunction is not the name of a function: " + strings.ToValidUTF8(src.Entry, "?")}
 	}
 	if src.Action {
 		p.action, p.implicit, p.strict = true, false, true
-		c := compiler{Program: p, loader: loader(src.Language)}
+		c := compiler{attempt: p, loader: loader(src.Language)}
 		if err := c.asModule(code); err != nil {
 			return nil, err
 		}
-		return p, nil
+		return &p.Program, nil
 	}
 	if p.implicit && word(code, defaultEntry) {
 		p.Entry = defaultEntry
 	}
 	if src.Module {
-		if p.try(func(p *Program) bool { return p.moduleWithout(code) }) {
-			return p, nil
+		if p.try(func(p *attempt) bool { return p.moduleWithout(code) }) {
+			return &p.Program, nil
 		}
 	} else {
 		var err error
-		if p.try(func(p *Program) bool { err = p.plain(code); return err == nil }) {
-			return p, nil
+		if p.try(func(p *attempt) bool { err = p.plain(code); return err == nil }) {
+			return &p.Program, nil
 		}
 		if !worthAnotherTry(err) {
 			return nil, p.syntax(err)
 		}
-		if p.try(func(p *Program) bool { return p.loneFunction(code) }) || p.try(func(p *Program) bool { return p.body(code) }) {
-			return p, nil
+		if p.try(func(p *attempt) bool { return p.loneFunction(code) }) || p.try(func(p *attempt) bool { return p.body(code) }) {
+			return &p.Program, nil
 		}
 	}
 	if err := p.lower(code, src.Language); err != nil {
 		return nil, err
 	}
-	return p, nil
+	return &p.Program, nil
 }
 
 // try compiles in one of several ways; one that fails has no effect.
-func (p *Program) try(way func(*Program) bool) bool {
+func (p *attempt) try(way func(*attempt) bool) bool {
 	one := *p
 	if !way(&one) {
 		return false
@@ -107,7 +118,7 @@ func parse(text string) (tree *ast.Program, err error) {
 }
 
 // plain compiles a script unchanged.
-func (p *Program) plain(code string) error {
+func (p *attempt) plain(code string) error {
 	tree, err := parse(code)
 	if err != nil {
 		return err
@@ -129,7 +140,7 @@ func (p *Program) plain(code string) error {
 
 // inspect finds out whether a script is one function, and whether it called its
 // entry function.
-func (p *Program) inspect(tree *ast.Program) {
+func (p *attempt) inspect(tree *ast.Program) {
 	body := tree.Body
 	watched := p.instrument(tree, body)
 	if only := onlyStatement(body); only != nil {
@@ -156,7 +167,7 @@ func isFunction(e ast.Expression) bool {
 }
 
 // loneFunction compiles `function () {...}`, which is not a statement.
-func (p *Program) loneFunction(code string) bool {
+func (p *attempt) loneFunction(code string) bool {
 	trimmed := strings.TrimSpace(code)
 	if !strings.HasPrefix(trimmed, "function") && !strings.HasPrefix(trimmed, "async") {
 		return false
@@ -166,7 +177,7 @@ func (p *Program) loneFunction(code string) bool {
 
 // moduleWithout compiles a module that neither imports nor exports, if goja can parse it.
 // One that is a single function is treated as elsewhere.
-func (p *Program) moduleWithout(code string) bool {
+func (p *attempt) moduleWithout(code string) bool {
 	if tree, err := parse(code); err == nil {
 		switch s := onlyStatement(tree.Body).(type) {
 		case *ast.ExpressionStatement:
@@ -198,7 +209,7 @@ func onlyStatement(list []ast.Statement) (only ast.Statement) {
 	return only
 }
 
-func (p *Program) parenthesised(code string) bool {
+func (p *attempt) parenthesised(code string) bool {
 	text := "(\n" + strings.TrimRight(code, "; \t\r\n") + "\n)"
 	tree, err := parse(text)
 	if err != nil || len(tree.Body) != 1 {
@@ -217,7 +228,7 @@ func (p *Program) parenthesised(code string) bool {
 }
 
 // body compiles a script as the body of an async function.
-func (p *Program) body(code string) bool {
+func (p *attempt) body(code string) bool {
 	text := "(async function(" + HookName + "){" + p.directive() + p.scope() + "\n" + code + "\n})"
 	tree, err := parse(text)
 	if err != nil {
@@ -248,7 +259,7 @@ func afterScope(list []ast.Statement) (out []ast.Statement, ok bool) {
 
 // finish compiles an async function; own are those of its statements that are the
 // user's.
-func (p *Program) finish(tree *ast.Program, fn *ast.FunctionLiteral, own []ast.Statement) error {
+func (p *attempt) finish(tree *ast.Program, fn *ast.FunctionLiteral, own []ast.Statement) error {
 	boxReturns(own)
 	p.Entry = p.entryOf(own, p.instrument(tree, own))
 	p.single(tree, fn.Body, own)
@@ -293,7 +304,7 @@ func lastResult(list []ast.Statement) ast.Statement {
 
 // entryOf is "" if the script seems to call the default entry function itself. It is used
 // only for a function that cannot be watched.
-func (p *Program) entryOf(list []ast.Statement, watched bool) string {
+func (p *attempt) entryOf(list []ast.Statement, watched bool) string {
 	if p.Entry == defaultEntry && p.implicit && !watched && calls(list, defaultEntry) {
 		return ""
 	}
@@ -301,7 +312,7 @@ func (p *Program) entryOf(list []ast.Statement, watched bool) string {
 }
 
 // directive keeps a script strict if its own directive is no longer the first statement.
-func (p *Program) directive() string {
+func (p *attempt) directive() string {
 	if p.strict {
 		return `"use strict";`
 	}
@@ -309,7 +320,7 @@ func (p *Program) directive() string {
 }
 
 // scope returns the statement that exposes the entry function.
-func (p *Program) scope() string {
+func (p *attempt) scope() string {
 	if p.Entry == "" {
 		return HookName + "(0,void 0);"
 	}
@@ -378,7 +389,7 @@ func keepInside(s ast.Statement) bool {
 }
 
 // syntax converts an error of goja into an *Error.
-func (p *Program) syntax(err error) *Error {
+func (p *attempt) syntax(err error) *Error {
 	var list parser.ErrorList
 	if errors.As(err, &list) && len(list) > 0 {
 		line, column, _ := p.at.find(list[0].Position.Line, list[0].Position.Column)

@@ -15,7 +15,7 @@ import (
 // statement that gets the module's exports from the hook, whatever their number.
 const importNamespace = "module"
 
-func (p *Program) exports(path string) ([]string, bool) {
+func (p *attempt) exports(path string) ([]string, bool) {
 	if p.modules == nil {
 		return nil, false
 	}
@@ -106,7 +106,7 @@ func quotedLength(code string) int {
 
 // single treats a module that consists of one function, besides its imports, as a
 // script of one function.
-func (p *Program) single(tree *ast.Program, module *ast.BlockStatement, own []ast.Statement) {
+func (p *attempt) single(tree *ast.Program, module *ast.BlockStatement, own []ast.Statement) {
 	if !p.implicit {
 		return
 	}
@@ -136,7 +136,7 @@ func (p *Program) single(tree *ast.Program, module *ast.BlockStatement, own []as
 
 const sdkInstead = "Use the global SDK: its entities, plugins and SDK.Out need no import."
 
-func (p *Program) refusal(path string) refused {
+func (p *attempt) refusal(path string) refused {
 	r := refused{full: path, path: path}
 	if len(path) > 80 {
 		r.path = strings.ToValidUTF8(path[:80], "") + "…"
@@ -176,7 +176,7 @@ var (
 
 // link checks that a module exports what is imported from it by name, and calls the
 // hook for an import() of a computed path.
-func (p *Program) link(tree *ast.Program) *Error {
+func (p *attempt) link(tree *ast.Program) *Error {
 	p.unwrapRequire(tree)
 	if p.modules == nil {
 		return nil
@@ -241,7 +241,7 @@ func (p *Program) unwrapRequire(tree *ast.Program) {
 }
 
 // missing returns the error of a name that a module does not export, nil if it does.
-func (p *Program) missing(tree *ast.Program, use *ast.DotExpression, path string) *Error {
+func (p *attempt) missing(tree *ast.Program, use *ast.DotExpression, path string) *Error {
 	names, _ := p.exports(path)
 	name := use.Identifier.Name.String()
 	if name == "default" || names == nil { // the namespace itself, or a module whose exports are not known
@@ -256,7 +256,7 @@ func (p *Program) missing(tree *ast.Program, use *ast.DotExpression, path string
 	return p.notExported(path, name, names, line, column)
 }
 
-func (p *Program) notExported(path, name string, names []string, line, column int) *Error {
+func (p *attempt) notExported(path, name string, names []string, line, column int) *Error {
 	e := failure(p.at.user, "the module "+strconv.Quote(path)+" has no export "+strconv.Quote(name)+fault.DidYouMean(name, names), line, column)
 	e.Unsupported, e.Import, e.Name = true, path, name
 	e.Hint = "It exports " + Listed(names) + "."

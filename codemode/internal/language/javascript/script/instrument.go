@@ -27,7 +27,7 @@ const (
 // was stopped, and whether it called its entry function; and for saying more in an error that
 // the script catches; and calls of CallTool return a promise where it takes one. Else it changes nothing
 // that a script can observe except the positions in a stack and the message of such an error. It reports whether the entry function is watched.
-func (p *Program) instrument(tree *ast.Program, own []ast.Statement) (watched bool) {
+func (p *attempt) instrument(tree *ast.Program, own []ast.Statement) (watched bool) {
 	var calls []*ast.CallExpression
 	Walk(tree, func(n any) bool {
 		p.setPosition(n)
@@ -81,7 +81,7 @@ func (p *Program) instrument(tree *ast.Program, own []ast.Statement) (watched bo
 
 // watchCaught passes what is caught to the hook first. A block without a value stays one: an if
 // has the value undefined.
-func (p *Program) watchCaught(c *ast.CatchStatement) {
+func (p *attempt) watchCaught(c *ast.CatchStatement) {
 	name, ok := c.Parameter.(*ast.Identifier)
 	if !ok || c.Body == nil {
 		return
@@ -97,7 +97,7 @@ func (p *Program) watchCaught(c *ast.CatchStatement) {
 // since the engine treats {[key]: value} with the key "__proto__" as the literal
 // {__proto__: value}, which sets the prototype. Functions and classes stay as they are: they get
 // their names from the key, and are not data.
-func (p *Program) member(one ast.Property) ast.Property {
+func (p *attempt) member(one ast.Property) ast.Property {
 	keyed, ok := one.(*ast.PropertyKeyed)
 	if !ok || !keyed.Computed || keyed.Kind != ast.PropertyKindValue {
 		return one
@@ -118,7 +118,7 @@ func (p *Program) member(one ast.Property) ast.Property {
 
 // setPosition sets the position of a node that has none in the engine, which would be reported
 // at the last node before it that has one.
-func (p *Program) setPosition(n any) {
+func (p *attempt) setPosition(n any) {
 	switch n := n.(type) {
 	case *ast.WhileStatement:
 		n.Body = marked(n.While, n.Body)
@@ -147,7 +147,7 @@ const stackName = "stack"
 
 // read passes the owner of a stack to the hook. An expression that can end an optional
 // chain must stay a part of it.
-func (p *Program) read(owner ast.Expression) ast.Expression {
+func (p *attempt) read(owner ast.Expression) ast.Expression {
 	if _, ok := owner.(*ast.SuperExpression); ok {
 		return owner
 	}
@@ -216,7 +216,7 @@ func positioned(e ast.Expression) ast.Expression {
 }
 
 // hooked returns hookCall and notes that a program of any shape needs the hook.
-func (p *Program) hooked(at file.Idx, what int, arg ast.Expression) ast.Expression {
+func (p *attempt) hooked(at file.Idx, what int, arg ast.Expression) ast.Expression {
 	p.Hooked = true
 	return hookCall(at, what, arg)
 }

@@ -43,8 +43,8 @@ const verbatim = `{"compilerOptions":{"verbatimModuleSyntax":true}}`
 // lower compiles a script by esbuild: as the body of a function, which can have a top-level
 // return, or as an ES module, which can import and export. Both are tried before a script
 // is rejected, with the error of the module, which is the script as it was sent.
-func (p *Program) lower(code, language string) *Error {
-	c := compiler{Program: p, loader: loader(language)}
+func (p *attempt) lower(code, language string) *Error {
+	c := compiler{attempt: p, loader: loader(language)}
 	var body, module *Error
 	if !moduleWords().MatchString(code) {
 		if body = c.asBody(code); body == nil {
@@ -82,7 +82,7 @@ var moduleWords = lazily(`\b(?:import|export|namespace|module|declare)\b`)
 
 // compiler runs esbuild on one script.
 type compiler struct {
-	*Program
+	*attempt
 	loader api.Loader
 	text   string // what it is given for the script
 	shift  int    // lines of it before the user's text
@@ -208,7 +208,7 @@ func (c *compiler) adopt(code string, res api.BuildResult) (err *Error) {
 			text = strings.TrimRight(string(f.Contents), "\n")
 		}
 	}
-	c.try(func(p *Program) bool {
+	c.try(func(p *attempt) bool {
 		p.text, p.Lowered, p.at.shift = text, true, c.shift
 		err = p.parseLowered(code, sourceMap)
 		return err == nil
@@ -217,7 +217,7 @@ func (c *compiler) adopt(code string, res api.BuildResult) (err *Error) {
 }
 
 // parseLowered compiles p.text, which esbuild made of the code.
-func (p *Program) parseLowered(code, sourceMap string) *Error {
+func (p *attempt) parseLowered(code, sourceMap string) *Error {
 	text := p.text
 	segments, err := decodeSourceMap(sourceMap)
 	if err != nil {
@@ -251,7 +251,7 @@ func (p *Program) parseLowered(code, sourceMap string) *Error {
 const closesTooMuch = "the script closes a bracket that it did not open"
 
 // unparsed is the error of a script that the engine rejects although esbuild accepted it.
-func (p *Program) unparsed(err error) *Error {
+func (p *attempt) unparsed(err error) *Error {
 	e := p.syntax(err)
 	e.unparsed = true
 	if strings.HasPrefix(e.Message, "Invalid destructuring binding target") {
@@ -264,7 +264,7 @@ func (p *Program) unparsed(err error) *Error {
 // of its module and before the hook, or those of the function that the script was put
 // into, which then become statements of the module as well. ok is false if the script
 // closed that function itself.
-func (p *Program) userStatements(tree *ast.Program, module *ast.FunctionLiteral) (out []ast.Statement, ok bool) {
+func (p *attempt) userStatements(tree *ast.Program, module *ast.FunctionLiteral) (out []ast.Statement, ok bool) {
 	if p.at.shift > 0 {
 		return inline(module)
 	}

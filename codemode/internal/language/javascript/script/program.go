@@ -42,12 +42,6 @@ type Program struct {
 
 	text string // the parsed text, including the text around the user's
 	at   positions
-	// implicit says that no entry function was named: the default one is then called only
-	// if the script did not call it.
-	implicit bool
-	action   bool // it is the file of an action
-	strict   bool // the script begins with "use strict", or is to run as a module
-	modules  Modules
 }
 
 // Position returns the user's line and column of a position in the compiled text, which is

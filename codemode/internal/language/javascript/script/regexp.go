@@ -22,14 +22,14 @@ func (e *patternError) Error() string { return e.why.Error() }
 
 // compile rewrites the regular expressions of a syntax tree that the engine compiles incorrectly
 // and compiles it. The error can be a *patternError.
-func (p *Program) compile(tree *ast.Program) (*goja.Program, error) {
+func (p *attempt) compile(tree *ast.Program) (*goja.Program, error) {
 	if err := p.rewritePatterns(tree); err != nil {
 		return nil, err
 	}
 	return goja.CompileAST(tree, false)
 }
 
-func (p *Program) rewritePatterns(tree *ast.Program) error {
+func (p *attempt) rewritePatterns(tree *ast.Program) error {
 	if !mayNeedRewriting(tree.File.Source()) {
 		return nil
 	}

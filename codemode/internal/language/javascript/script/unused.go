@@ -19,7 +19,7 @@ type imported struct{ path, name, local string }
 // unused finds an imported name that the module does not export and that the script does
 // not use: esbuild leaves such names out of its output, so that link does not see them.
 // text is esbuild's input for code.
-func (p *Program) unused(code, text string, loader api.Loader) *Error {
+func (p *attempt) unused(code, text string, loader api.Loader) *Error {
 	if p.modules == nil {
 		return nil
 	}
@@ -95,7 +95,7 @@ func namesIn(text string) (out []imported, length int) {
 var exportAssignment = lazily(`\bexport\s*=`)
 
 // assigned rejects `export =`, which makes a script a CommonJS module.
-func (p *Program) assigned(code, text string) *Error {
+func (p *attempt) assigned(code, text string) *Error {
 	const exports = userModule + "_module"
 	if !word(text, exports) || word(code, exports) {
 		return nil
