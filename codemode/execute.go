@@ -90,17 +90,9 @@ func (ms members) decodeScript(given map[string]json.RawMessage) (catalog.Decode
 
 // execution is the execution of one script for a face.
 type execution struct {
-	p       *provider
-	call    catalog.Call
-	view    *catalog.View // what the script sees, once a run is open
-	in      executeInput
+	scriptRequest
 	missing unlisted
-	cutOff  []string // calls outside that the end of the run's time has cut off
-	// module is set for a script of codemode.run, whose input has only code and limits.
-	module  bool
-	spec    run.Spec
-	wall    time.Duration
-	own     wire.Limits
+	cutOff  []string          // calls outside that the end of the run's time has cut off
 	told    int               // log messages that the caller may have heard
 	emitted []json.RawMessage // values that the caller has got
 	files   []json.RawMessage // that the result has
@@ -114,6 +106,19 @@ type execution struct {
 	outcome *run.Outcome
 	// notUndoable says what of the run's changes cannot be undone, and why; "" is nothing.
 	notUndoable string
+}
+
+// scriptRequest is what a caller asks for, and what it may have.
+type scriptRequest struct {
+	p    *provider
+	call catalog.Call
+	view *catalog.View // what the script sees, once a run is open
+	in   executeInput
+	// module is set for a script of codemode.run, whose input has only code and limits.
+	module bool
+	spec   run.Spec
+	wall   time.Duration
+	own    wire.Limits
 }
 
 // execute serves koan.code.execute: one run, whose attempts each run the script
@@ -137,7 +142,7 @@ func (p *provider) execute(ctx context.Context, call catalog.Call) (json.RawMess
 }
 
 func newExecution(p *provider, call catalog.Call, in executeInput) *execution {
-	return &execution{p: p, call: call, in: in, own: p.config().limits.Limits, wall: p.config().wall}
+	return &execution{scriptRequest: scriptRequest{p: p, call: call, in: in, own: p.config().limits.Limits, wall: p.config().wall}}
 }
 
 func (e *execution) run(ctx context.Context) error {
@@ -194,7 +199,7 @@ func (e *execution) prepare() {
 }
 
 // admit rejects invalid requests before they take a worker.
-func (e *execution) admit() error {
+func (e *scriptRequest) admit() error {
 	if err := e.p.admitCode(e.in.Code); err != nil {
 		return err
 	}
@@ -206,7 +211,7 @@ func (e *execution) admit() error {
 
 // admitSet rejects a set that none of the caller's entities has, before the script's first
 // call would.
-func (e *execution) admitSet() error {
+func (e *scriptRequest) admitSet() error {
 	resources := e.call.View().Resources()
 	if e.in.Set == "" || len(resources) == 0 && e.in.Set == "default" {
 		return nil
@@ -246,7 +251,7 @@ func (p *provider) admitCode(code string) error {
 
 // admitOnly rejects unknown names in `only`: a misspelt one would silently take everything
 // away.
-func (e *execution) admitOnly() error {
+func (e *scriptRequest) admitOnly() error {
 	if len(e.in.Only) == 0 {
 		return nil
 	}
@@ -340,7 +345,7 @@ func changesTooLarge(least, most int) *fault.Fault {
 		WithHint("Change less in one run, or leave `include: [\"changes\"]` out; changeCounts are always there.")
 }
 
-func (e *execution) maxCalls() int { return int(min(e.in.Limits.MaxToolCalls, math.MaxInt32)) }
+func (e *scriptRequest) maxCalls() int { return int(min(e.in.Limits.MaxToolCalls, math.MaxInt32)) }
 
 // attempt runs the script once, in the attempt's transaction.
 func (e *execution) attempt(ctx context.Context, a *run.Attempt) (run.Return, error) {

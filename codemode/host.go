@@ -34,27 +34,27 @@ const (
 // host serves the calls of one attempt. The executor's goroutine calls its
 // methods; started calls are made in goroutines of their own.
 type host struct {
-	call     catalog.Call
+	*hostOutput
+	callNotes
+	started
 	view     *catalog.View // what the script sees
 	calls    calls
 	attempt  *run.Attempt
-	log      func(wire.Log) // of an action; nil: messages are for the caller
 	app      bind.App
 	limits   wire.Limits
-	maxCalls int // quota of calls, 0 is unlimited
-	started  int
-	logged   int                        // messages of this attempt
-	told     int                        // messages that attempts before have said
-	emitted  []json.RawMessage          // values that the caller has got, of attempts before too
-	files    map[string]json.RawMessage // what calls have said of files, by id
-	asked    int                        // calls of discovery, which are not calls of a provider
+	maxCalls int           // quota of calls, 0 is unlimited
+	asked    int           // calls of discovery, which are not calls of a provider
+	last     chan struct{} // closed when the last of the ordered calls has ended
+	ended    error         // what ends the attempt
+	endedBy  uint32        // the call that it is the end of, 0 for none
+	history  [sha256.Size]byte
+}
 
-	last    chan struct{} // closed when the last of the ordered calls has ended
+// started are the calls that a script has started, until their results are delivered.
+type started struct {
+	count   int // of all
 	flights map[uint32]*flight
 	ready   []*flight // arrived and not delivered, in the order of arrival
-	ended   error     // what ends the attempt
-	endedBy uint32    // the call that it is the end of, 0 for none
-	history [sha256.Size]byte
 	running sync.WaitGroup
 
 	arrival  chan struct{} // something has arrived
@@ -62,8 +62,14 @@ type host struct {
 	arrived  []*flight
 	parallel int       // calls that are being made at once
 	queue    []*flight // started calls that wait for one of these to end, in the order of issue
-	cutOff   []string  // calls outside that the end of the time has cut off
-	rules    []*fault.Fault
+}
+
+// callNotes are what is remembered of calls after they have ended.
+type callNotes struct {
+	mu     sync.Mutex
+	cutOff []string // calls outside that the end of the time has cut off
+	rules  []*fault.Fault
+	files  map[string]json.RawMessage // what calls have said of files, by id
 }
 
 // flight is a started call.
@@ -113,7 +119,10 @@ var (
 func newHost(call catalog.Call, view *catalog.View, c calls, a *run.Attempt, app bind.App, l wire.Limits, maxCalls int) *host {
 	first := make(chan struct{})
 	close(first)
-	return &host{call: call, view: view, calls: c, attempt: a, app: app, limits: l, maxCalls: maxCalls, last: first, flights: map[uint32]*flight{}, arrival: make(chan struct{}, 1)}
+	return &host{
+		hostOutput: &hostOutput{call: call}, started: started{flights: map[uint32]*flight{}, arrival: make(chan struct{}, 1)},
+		view: view, calls: c, attempt: a, app: app, limits: l, maxCalls: maxCalls, last: first,
+	}
 }
 
 // Call takes the position at once, so that positions are in the order of issue.
@@ -159,7 +168,7 @@ func (h *host) Call(ctx context.Context, id string, input json.RawMessage) (json
 }
 
 // noteFile keeps what a call said of a file: a result has no others.
-func (h *host) noteFile(raw json.RawMessage) {
+func (h *callNotes) noteFile(raw json.RawMessage) {
 	var f resultFile
 	if json.Unmarshal(raw, &f) != nil {
 		return
@@ -217,8 +226,8 @@ func (h *host) Start(ctx context.Context, ref uint32, id string, input json.RawM
 		h.running.Go(func() { h.makeInTurn(ctx, f, turn, over) })
 		return
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.started.mu.Lock()
+	defer h.started.mu.Unlock()
 	if h.parallel >= h.limits.MaxParallelCalls {
 		h.queue = append(h.queue, f)
 		return
@@ -231,12 +240,12 @@ func (h *host) Start(ctx context.Context, ref uint32, id string, input json.RawM
 // must not fill this process. The quota is counted when a call is made.
 func (h *host) admit(f *flight, asks bool) error {
 	if !asks {
-		h.started++
+		h.count++
 	}
 	switch {
 	case h.flights[f.ref] != nil || f.ref == 0:
 		return fault.Newf(fault.ExecutionError, "the call number %d was started twice", f.ref)
-	case h.maxCalls > 0 && h.started > h.maxCalls:
+	case h.maxCalls > 0 && h.count > h.maxCalls:
 		return run.TooManyCalls(h.view, h.maxCalls)
 	case len(h.flights) >= maxInFlight:
 		return fault.Newf(fault.ParallelCallsExceeded, "more than %d calls wait to be made or to be awaited", maxInFlight).WithDetails(map[string]any{"limit": maxInFlight})
@@ -273,7 +282,7 @@ func (h *host) makeInTurn(ctx context.Context, f *flight, turn, over chan struct
 func (h *host) makeParallel(ctx context.Context, f *flight) {
 	for f != nil {
 		h.make(ctx, f)
-		h.mu.Lock()
+		h.started.mu.Lock()
 		if run.Ends(f.err) {
 			h.queue = nil
 		}
@@ -283,7 +292,7 @@ func (h *host) makeParallel(ctx context.Context, f *flight) {
 		} else {
 			h.parallel--
 		}
-		h.mu.Unlock()
+		h.started.mu.Unlock()
 	}
 }
 
@@ -304,9 +313,9 @@ func (h *host) make(ctx context.Context, f *flight) {
 	}
 	f.in = nil
 	_ = h.holdOutput(f) // its end tells
-	h.mu.Lock()
+	h.started.mu.Lock()
 	h.arrived = append(h.arrived, f)
-	h.mu.Unlock()
+	h.started.mu.Unlock()
 	select {
 	case h.arrival <- struct{}{}:
 	default: // it is known
@@ -317,7 +326,7 @@ func (h *host) make(ctx context.Context, f *flight) {
 const maxRules = 64
 
 // noteRule remembers the fault of a rule of the app, since the worker cannot tell it from others.
-func (h *host) noteRule(err error) {
+func (h *callNotes) noteRule(err error) {
 	var f *fault.Fault
 	if !errors.As(err, &f) || !f.IsByRule() {
 		return
@@ -330,7 +339,7 @@ func (h *host) noteRule(err error) {
 }
 
 // restoreRule returns the fault that ended a script as the call returned it, where a rule refused that.
-func (h *host) restoreRule(f *fault.Fault) *fault.Fault {
+func (h *callNotes) restoreRule(f *fault.Fault) *fault.Fault {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, r := range h.rules {
@@ -343,7 +352,7 @@ func (h *host) restoreRule(f *fault.Fault) *fault.Fault {
 
 // noteCutOff notes a call of a plugin or a server that has failed because its time is over: what
 // the run waited for is what its caller wants to know.
-func (h *host) noteCutOff(ctx context.Context, id catalog.ID, err error) {
+func (h *callNotes) noteCutOff(ctx context.Context, id catalog.ID, err error) {
 	if err == nil || ctx.Err() == nil || id.Kind != catalog.KindUpstream && id.Kind != catalog.KindPlugin {
 		return
 	}
@@ -424,10 +433,10 @@ func (h *host) first(ctx context.Context, most time.Duration) (any, error) {
 // receive collects the calls that have ended. One that ends the attempt does so at once,
 // even if others are before it.
 func (h *host) receive() {
-	h.mu.Lock()
+	h.started.mu.Lock()
 	arrived := h.arrived
 	h.arrived = nil
-	h.mu.Unlock()
+	h.started.mu.Unlock()
 	for _, f := range arrived {
 		h.ready = append(h.ready, f)
 		if run.Ends(f.err) {

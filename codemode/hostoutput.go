@@ -7,10 +7,20 @@ import (
 	"math"
 
 	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/framework/catalog"
 )
 
+// hostOutput passes on to the caller what a script says while it runs.
+type hostOutput struct {
+	call    catalog.Call
+	log     func(wire.Log)    // of an action; nil: messages are for the caller
+	logged  int               // messages of this attempt
+	told    int               // messages that attempts before have said
+	emitted []json.RawMessage // values that the caller has got, of attempts before too
+}
+
 // Progress implements wire.Host.
-func (h *host) Progress(done, total float64, message string) {
+func (h *hostOutput) Progress(done, total float64, message string) {
 	if math.IsNaN(done) || math.IsInf(done, 0) || math.IsNaN(total) || math.IsInf(total, 0) {
 		return
 	}
@@ -19,7 +29,7 @@ func (h *host) Progress(done, total float64, message string) {
 
 // Emit implements wire.Host. Later attempts repeat the values of earlier ones; the caller
 // gets each once, and again where it is another.
-func (h *host) Emit(index int, value json.RawMessage) {
+func (h *hostOutput) Emit(index int, value json.RawMessage) {
 	if index < len(h.emitted) && bytes.Equal(h.emitted[index], value) {
 		return
 	}
@@ -32,7 +42,7 @@ var levels = map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelI
 
 // Log implements wire.Host. Later attempts repeat the messages of earlier ones, and the
 // caller gets each once.
-func (h *host) Log(l wire.Log) {
+func (h *hostOutput) Log(l wire.Log) {
 	if h.log != nil {
 		h.log(l)
 		return

@@ -53,7 +53,7 @@ func (e *execution) once() error {
 
 // fingerprint is the digest of all inputs that affect what the run does and returns. Equal
 // JSON has equal fingerprints, however it is written.
-func (e *execution) fingerprint() (string, error) {
+func (e *scriptRequest) fingerprint() (string, error) {
 	var args json.RawMessage
 	if len(e.in.Args) > 0 {
 		var err error

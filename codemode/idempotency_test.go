@@ -21,7 +21,7 @@ func FuzzFingerprint(f *testing.F) {
 			return
 		}
 		print := func(args []byte) string {
-			e := &execution{in: executeInput{Code: "1", Args: args}}
+			e := &scriptRequest{in: executeInput{Code: "1", Args: args}}
 			out, err := e.fingerprint()
 			require.NoError(t, err)
 			return out
@@ -44,7 +44,7 @@ func canonical(t *testing.T, raw []byte) string {
 // The same args are the same script under a key, however a client writes them.
 func TestFingerprintComparesArgsAsJSON(t *testing.T) {
 	print := func(args string) string {
-		out, err := (&execution{in: executeInput{Code: "1", Args: json.RawMessage(args)}}).fingerprint()
+		out, err := (&scriptRequest{in: executeInput{Code: "1", Args: json.RawMessage(args)}}).fingerprint()
 		require.NoError(t, err)
 		return out
 	}

@@ -94,7 +94,7 @@ func (p *provider) decide(ctx context.Context, call catalog.Call, in executeInpu
 // planFailure is the body of a plan that could not be applied.
 func planFailure(call catalog.Call, o *run.Outcome, err error) (json.RawMessage, error) {
 	f := fault.From(err)
-	e := execution{call: call, outcome: o}
+	e := execution{scriptRequest: scriptRequest{call: call}, outcome: o}
 	body, merr := e.failure(f)
 	if merr != nil {
 		return nil, fault.New(fault.Internal, "").Because(merr)

@@ -101,7 +101,7 @@ func (e *execution) runID() string {
 }
 
 // atomicFlag returns false for a run whose calls commit by themselves, else nil.
-func (e *execution) atomicFlag() *bool {
+func (e *scriptRequest) atomicFlag() *bool {
 	if e.in.Atomic == nil || *e.in.Atomic || e.in.DryRun {
 		return nil
 	}

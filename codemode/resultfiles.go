@@ -63,7 +63,7 @@ func (e *execution) keepLarge(ctx context.Context, a *run.Attempt, res *wire.Res
 }
 
 // filesOf returns what is known of the files that a script put into its result.
-func (h *host) filesOf(res *wire.Result) []json.RawMessage {
+func (h *callNotes) filesOf(res *wire.Result) []json.RawMessage {
 	var out []json.RawMessage
 	for _, id := range res.Files {
 		if raw, ok := h.files[id]; ok {

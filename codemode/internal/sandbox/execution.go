@@ -45,27 +45,36 @@ type execution struct {
 	only  bool // the worker runs this job and no other
 	grace time.Duration
 
-	ctx       context.Context
-	host      wire.Host
-	logs      wire.LogBudget
-	result    wire.Result
-	clock     worker.Stopwatch
-	startedAt time.Time
-	guardStop chan struct{} // closed when the guard is no longer needed
-	guardDone chan struct{} // closed when the guard has returned
-	// Calls in flight are cancelled when the worker is killed.
-	callMu         sync.Mutex
-	callsCancelled bool
-	cancelCalls    func()
-	// What the guard measured: the largest resident set in bytes, and the CPU time in nanoseconds.
-	observedPeak   atomic.Int64
-	observedCPU    atomic.Int64
-	cpuBase        time.Duration
-	cpuKnown       bool
+	ctx    context.Context
+	host   wire.Host
+	logs   wire.LogBudget
+	result wire.Result
+	measurement
+	openCalls
 	ended          error // the error of a call that ends the run (run.Ends)
 	anotherAttempt bool  // the run starts another attempt: the script itself did not fail
 	accepted       bool  // the worker has acknowledged the job
 	last           bool  // the worker asked not to be reused
+}
+
+// measurement is what a job uses, and the guard that measures it.
+type measurement struct {
+	clock     worker.Stopwatch
+	startedAt time.Time
+	guardStop chan struct{} // closed when the guard is no longer needed
+	guardDone chan struct{} // closed when the guard has returned
+	// The largest resident set in bytes, and the CPU time in nanoseconds.
+	observedPeak atomic.Int64
+	observedCPU  atomic.Int64
+	cpuBase      time.Duration
+	cpuKnown     bool
+}
+
+// openCalls are the calls in flight, which are cancelled when the worker is killed.
+type openCalls struct {
+	callMu         sync.Mutex
+	callsCancelled bool
+	cancelCalls    func()
 }
 
 // errNotAccepted means that the worker exited before it received the job, so the job can
@@ -151,7 +160,7 @@ func (e *execution) stop(why cause) {
 }
 
 // abortCalls cancels the worker's calls.
-func (e *execution) abortCalls() {
+func (e *openCalls) abortCalls() {
 	e.callMu.Lock()
 	defer e.callMu.Unlock()
 	e.callsCancelled = true
@@ -161,7 +170,7 @@ func (e *execution) abortCalls() {
 }
 
 // callContext returns the context for the worker's calls, which abortCalls cancels.
-func (e *execution) callContext(ctx context.Context) context.Context {
+func (e *openCalls) callContext(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	e.callMu.Lock()
 	defer e.callMu.Unlock()

@@ -29,12 +29,8 @@ type owner struct {
 // between two scripts of their owner. A worker that has run a script of one owner never runs
 // one of another.
 type pool struct {
-	opts        Options
-	program     program
-	layers      []string
-	spawn       chan spawnRequest
-	done        chan struct{} // closed to end the spawner
-	spawnerDone chan struct{} // closed when the spawner has returned
+	opts Options
+	spawning
 
 	mu         sync.Mutex
 	closed     bool
@@ -49,6 +45,15 @@ type pool struct {
 	startErr   error         // the error of the last start
 	starts     sync.WaitGroup
 	sweepTimer *time.Timer // runs sweep; nil while no worker is idle
+}
+
+// spawning is how the pool starts workers: by one goroutine, with one program.
+type spawning struct {
+	program     program
+	layers      []string
+	spawn       chan spawnRequest
+	done        chan struct{} // closed to end the spawner
+	spawnerDone chan struct{} // closed when the spawner has returned
 }
 
 // waiter is a job without a worker.
@@ -67,7 +72,7 @@ type spawned struct {
 // openPool returns a pool and its first worker, which addFirst puts into it.
 func openPool(opts Options, program program, layers []string) (*pool, *process, error) {
 	p := &pool{
-		opts: opts, program: program, layers: layers, spawn: make(chan spawnRequest), done: make(chan struct{}), spawnerDone: make(chan struct{}),
+		opts: opts, spawning: spawning{program: program, layers: layers, spawn: make(chan spawnRequest), done: make(chan struct{}), spawnerDone: make(chan struct{})},
 		all: map[*process]bool{}, changed: make(chan struct{}),
 	}
 	prepared := make(chan error)

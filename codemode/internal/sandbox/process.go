@@ -40,29 +40,37 @@ const (
 // process is one worker. It is started (launch), becomes ready (await), runs the scripts of
 // one owner, and is killed (end).
 type process struct {
-	proc      *os.Process
-	state     *os.ProcessState // set before exited is closed
-	in        *os.File         // the worker's stdin
-	out       *os.File         // the worker's stdout
-	r         *wire.Reader
-	w         *wire.Writer
+	proc  *os.Process
+	state *os.ProcessState // set before exited is closed
+	pipes
 	ready     wire.Ready
 	isolation string
 	bound     []byte // the bindings sent last, in JSON
 	base      int64  // resident bytes without a job
 	exited    chan struct{}
 	meter     *meter
+	use
 
-	// Maintained by pool.
+	mu     sync.Mutex
+	cause  cause
+	stderr []byte
+}
+
+// pipes are the ways to a worker.
+type pipes struct {
+	in  *os.File // the worker's stdin
+	out *os.File // the worker's stdout
+	r   *wire.Reader
+	w   *wire.Writer
+}
+
+// use is what a worker was used for, as the pool keeps it.
+type use struct {
 	owner      owner
 	scripts    uint32        // sent to it so far
 	idleSince  time.Time     // when the last script ended
 	cpuAtIdle  time.Duration // CPU time used by then
 	peakBefore int64         // the largest resident set of the scripts so far, in bytes
-
-	mu     sync.Mutex
-	cause  cause
-	stderr []byte
 }
 
 // errLauncher means that the launcher failed to start a worker, and that the next attempt
@@ -92,7 +100,7 @@ func launch(program program, layers []string, from *spawner, log *slog.Logger) (
 		closeAll(inW, outR, errR)
 		return nil, fmt.Errorf("sandbox: start a worker: %w", err)
 	}
-	p := &process{isolation: worker.Isolation(layers), proc: proc, in: inW, out: outR, exited: make(chan struct{}), meter: newMeter(proc.Pid)}
+	p := &process{isolation: worker.Isolation(layers), proc: proc, pipes: pipes{in: inW, out: outR}, exited: make(chan struct{}), meter: newMeter(proc.Pid)}
 	p.r = wire.NewReader(bufio.NewReaderSize(outR, 64<<10), readyBytes)
 	p.w = wire.NewWriter(inW)
 	go p.reap(errR)

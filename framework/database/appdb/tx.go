@@ -145,7 +145,7 @@ func (t *Tx) Write(ctx context.Context) error {
 			return err
 		}
 	}
-	if _, err := t.run().ExecContext(ctx, t.lock(fresh)); err != nil {
+	if _, err := t.run().ExecContext(ctx, lock(t.onSQLite(), fresh && t.alone)); err != nil {
 		switch {
 		case !isRetryable(err):
 			return t.noteError(err)
@@ -162,11 +162,11 @@ func (t *Tx) Write(ctx context.Context) error {
 // write does, even where it finds nothing to do. On PostgreSQL those who write share
 // it, and it is found out whether they were in each other's way; a later attempt,
 // and a call that cannot be repeated, take it alone, before they read.
-func (t *Tx) lock(fresh bool) string {
+func lock(onSQLite, alone bool) string {
 	switch {
-	case t.onSQLite():
+	case onSQLite:
 		return "DELETE FROM koan_receipts WHERE 0"
-	case fresh && t.alone:
+	case alone:
 		return "LOCK TABLE koan_receipts IN EXCLUSIVE MODE"
 	}
 	return "LOCK TABLE koan_receipts IN ROW EXCLUSIVE MODE"

@@ -41,21 +41,26 @@ type session struct {
 	// set before the first message.
 	lasting *ask.Session
 
-	mu        sync.Mutex
-	ready     bool                // the client said notifications/initialized
-	calls     map[string]*pending // by id key, until answered
-	gate      *admission.Gate
-	streams   *admission.Gate     // of subscriptions
-	logLevel  *slog.Level         // what logging/setLevel asked for, nil before
+	mu       sync.Mutex
+	ready    bool                // the client said notifications/initialized
+	calls    map[string]*pending // by id key, until answered
+	gate     *admission.Gate
+	logLevel *slog.Level // what logging/setLevel asked for, nil before
+	subscriptions
+	questions map[int64]*pendingQuestion // questions to the client, by their ids
+	asked     int64                      // the last of these ids
+	ended     bool
+	answered  sync.WaitGroup
+}
+
+// subscriptions are what a client wants to hear of.
+type subscriptions struct {
+	streams   *admission.Gate
 	watched   map[string]struct{} // by URI, of resources/subscribe
 	listening map[string]*subscription
 	followed  map[string]bool // sets, for resources that show rows
 	following context.Context // ends with the session; nil while no set is followed
 	unfollow  context.CancelFunc
-	questions map[int64]*pendingQuestion // questions to the client, by their ids
-	asked     int64                      // the last of these ids
-	ended     bool
-	answered  sync.WaitGroup
 }
 
 // pending is a call that has no response yet.
@@ -73,8 +78,8 @@ var (
 
 func newSession(s *Server, out sink) *session {
 	return &session{
-		server: s, out: out, gate: &admission.Gate{}, streams: &admission.Gate{}, calls: map[string]*pending{}, questions: map[int64]*pendingQuestion{},
-		listening: map[string]*subscription{}, watched: map[string]struct{}{}, handshake: handshake{id: uuid.NewString()},
+		server: s, out: out, gate: &admission.Gate{}, calls: map[string]*pending{}, questions: map[int64]*pendingQuestion{},
+		subscriptions: subscriptions{streams: &admission.Gate{}, listening: map[string]*subscription{}, watched: map[string]struct{}{}}, handshake: handshake{id: uuid.NewString()},
 	}
 }
 

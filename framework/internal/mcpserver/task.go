@@ -27,28 +27,37 @@ type task struct {
 	keeper  *tasks
 	peer    peer
 	created time.Time
-	limit   time.Duration // for answers, where the question has none
+	taskQuestions
 
-	asks context.Context // ends when nobody can answer any more
 	stop context.CancelCauseFunc
-
-	asked chan struct{} // closed with the first question
-	done  chan struct{} // closed when the call has ended
+	done chan struct{} // closed when the call has ended
 
 	telling sync.Mutex // held while watchers hear of a state
 
 	mu        sync.Mutex
 	handed    bool // the client has the id
 	cancelled bool // by the client
-	updated   time.Time
-	ended     time.Time
-	message   string
-	reported  float64         // the progress that the message says
-	questions []*taskQuestion // all that were asked, in their order
-	emitted   []json.RawMessage
 	watchers  map[*subscription]watch
-	result    json.RawMessage
-	failed    *rpcError
+	taskProgress
+}
+
+// taskQuestions are what a call asks its client, and how long for.
+type taskQuestions struct {
+	asks      context.Context // ends when nobody can answer any more
+	limit     time.Duration   // for answers, where the question has none
+	asked     chan struct{}   // closed with the first question
+	questions []*taskQuestion // all that were asked, in their order, under the task's lock
+}
+
+// taskProgress is how far a call has come, under the task's lock.
+type taskProgress struct {
+	updated  time.Time
+	ended    time.Time
+	message  string
+	reported float64 // the progress that the message says
+	emitted  []json.RawMessage
+	result   json.RawMessage
+	failed   *rpcError
 }
 
 // taskQuestion is a question under the key by which the client knows it, which is never used

@@ -32,8 +32,8 @@ func (s *session) openTask(ex *exchange) *task {
 	}
 	now := time.Now()
 	t := &task{
-		id: observe.NewRunID(), subject: ex.principal.Subject, peer: ex.peer, created: now, updated: now, limit: s.server.opts.AskTimeout,
-		asked: make(chan struct{}), done: make(chan struct{}), stop: func(error) {},
+		id: observe.NewRunID(), subject: ex.principal.Subject, peer: ex.peer, created: now, taskProgress: taskProgress{updated: now},
+		taskQuestions: taskQuestions{limit: s.server.opts.AskTimeout, asked: make(chan struct{})}, done: make(chan struct{}), stop: func(error) {},
 	}
 	if !s.server.tasks.open(t, s.server.now().QueueMax) {
 		return nil

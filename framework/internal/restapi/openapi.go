@@ -50,7 +50,7 @@ func (h documentRoutes) serveOpenAPI(w http.ResponseWriter, r *http.Request) {
 // document returns the document of a view, which it makes once.
 func (h documentRoutes) document(v *catalog.View) *document {
 	return catalog.Memo(v, documentKey{}, func() *document {
-		b := &builder{view: v, schemas: node{}, known: map[string]string{}, paths: map[string]node{}, types: map[string]entityTypes{}, common: map[string]string{}}
+		b := &builder{view: v, components: components{node{}, map[string]string{}}, pathSet: pathSet{map[string]node{}}, types: map[string]entityTypes{}, common: map[string]string{}}
 		b.serverTypes()
 		t := tableOf(v)
 		b.nameTypes(t)
@@ -101,19 +101,27 @@ func (h documentRoutes) document(v *catalog.View) *document {
 
 // builder makes the parts of a document.
 type builder struct {
-	view    *catalog.View
+	components
+	pathSet
+	view   *catalog.View
+	types  map[string]entityTypes // by the entity's name
+	common map[string]string      // components that entities share, by the names that they would have
+}
+
+// components are the schemas that others refer to.
+type components struct {
 	schemas node
 	known   map[string]string // names of schemas by their JSON
-	paths   map[string]node
-	types   map[string]entityTypes // by the entity's name
-	common  map[string]string      // components that entities share, by the names that they would have
 }
+
+// pathSet has the operations of paths.
+type pathSet struct{ paths map[string]node }
 
 func reference(name string) node { return node{"$ref": "#/components/schemas/" + name} }
 
 // schema reads a JSON Schema. What it refers to within itself becomes a component, and what is a
 // component already a reference to it.
-func (b *builder) schema(raw json.RawMessage, owner string) any {
+func (b *components) schema(raw json.RawMessage, owner string) any {
 	var s any
 	if len(raw) == 0 || json.Unmarshal(raw, &s) != nil { // a snapshot has checked that it is JSON
 		return node{}
@@ -122,7 +130,7 @@ func (b *builder) schema(raw json.RawMessage, owner string) any {
 }
 
 // refer replaces parts of a schema by references.
-func (b *builder) refer(s any, owner string) any {
+func (b *components) refer(s any, owner string) any {
 	object, ok := s.(node)
 	if !ok { // true or false
 		return s
@@ -239,7 +247,7 @@ func canonical(s any) string {
 }
 
 // component makes a schema a component, so that equal ones, and those written as text, refer to it.
-func (b *builder) component(want string, s any, text string) {
+func (b *components) component(want string, s any, text string) {
 	object, ok := s.(node)
 	if !ok || len(object) == 0 {
 		return
@@ -251,7 +259,7 @@ func (b *builder) component(want string, s any, text string) {
 }
 
 // know has schemas that are written as given refer to a component, if they do not to another one.
-func (b *builder) know(name string, texts ...string) {
+func (b *components) know(name string, texts ...string) {
 	for _, text := range texts {
 		if b.known[text] == "" {
 			b.known[text] = name
@@ -471,7 +479,7 @@ func (b *builder) function(tag, path string, op *catalog.Operation) {
 	b.add(path, http.MethodPost, out)
 }
 
-func (b *builder) add(path, method string, operation node) {
+func (b *pathSet) add(path, method string, operation node) {
 	item := b.paths[path]
 	if item == nil {
 		item = node{}
@@ -481,7 +489,7 @@ func (b *builder) add(path, method string, operation node) {
 }
 
 // items are the operations in the order of their paths.
-func (b *builder) items() []pathItem {
+func (b *pathSet) items() []pathItem {
 	var out []pathItem
 	for _, path := range slices.Sorted(maps.Keys(b.paths)) {
 		for _, method := range []string{"get", "post", "put", "patch", "delete"} {

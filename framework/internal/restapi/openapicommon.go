@@ -45,7 +45,7 @@ func envelopeOf(about string) node {
 }
 
 // state describes a route about the server's state.
-func (b *builder) state(path, id, summary, description string, response node) {
+func (b *pathSet) state(path, id, summary, description string, response node) {
 	b.add(path, http.MethodGet, node{
 		"operationId": id, "summary": summary, "description": description, "tags": []string{"Server"},
 		"responses": node{"200": response, "4XX": problemResponse, "5XX": problemResponse},

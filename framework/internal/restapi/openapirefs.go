@@ -14,7 +14,7 @@ import (
 // references turns what a schema refers to within itself into components of the document, in
 // which its own paths and anchors mean nothing.
 type references struct {
-	builder *builder
+	all     *components
 	doc     node
 	owner   string
 	anchors map[string]string // pointers by name
@@ -22,7 +22,7 @@ type references struct {
 }
 
 // withComponents returns a schema whose references are to components, which it adds.
-func (b *builder) withComponents(doc any, owner string) any {
+func (b *components) withComponents(doc any, owner string) any {
 	root, ok := doc.(node)
 	if !ok {
 		return doc
@@ -84,9 +84,9 @@ func (r *references) component(to string) string {
 	if len(steps) == 0 {
 		steps = []string{"self"}
 	}
-	name := r.builder.take(r.owner + "_" + componentName(strings.Join(steps, "_")))
+	name := r.all.take(r.owner + "_" + componentName(strings.Join(steps, "_")))
 	r.names[pointer] = name // before its schema is read, which may refer to itself
-	r.builder.schemas[name] = r.builder.refer(r.resolve(target), r.owner)
+	r.all.schemas[name] = r.all.refer(r.resolve(target), r.owner)
 	return name
 }
 
@@ -111,7 +111,7 @@ func (r *references) pointer(to string) (pointer string, ok bool) {
 }
 
 // take returns the name of a new component: the given one, with a number if it is taken.
-func (b *builder) take(want string) string {
+func (b *components) take(want string) string {
 	name := want
 	for i := 2; b.schemas[name] != nil; i++ {
 		name = want + strconv.Itoa(i)

@@ -19,7 +19,7 @@ const odd = `{"$schema":"http://json-schema.org/draft-07/schema#","$id":"https:/
 
 func TestSchemasOfTheDocument(t *testing.T) {
 	t.Parallel()
-	b := &builder{schemas: map[string]any{"Own_a_b": node{"type": "string"}}, known: map[string]string{}}
+	b := &components{schemas: map[string]any{"Own_a_b": node{"type": "string"}}, known: map[string]string{}}
 	got, err := json.Marshal(b.schema(json.RawMessage(odd), "Own"))
 	require.NoError(t, err)
 	const properties = `{"type":{"type":"integer","format":"int64"},"$ref":{"type":"string"},"properties":{"type":["number","null"],"format":"double"},"foo-bar":true,"foo_bar":false,
@@ -38,7 +38,7 @@ func FuzzSchemasOfTheDocument(f *testing.F) {
 	f.Add(`{"$ref":"#"}`)
 	f.Add(`{"properties":{"a":{"$dynamicRef":"#x"}},"$defs":{"x":{"$dynamicAnchor":"x","items":[{"$ref":"#/$defs"}]}}}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		b := &builder{schemas: node{}, known: map[string]string{}}
+		b := &components{schemas: node{}, known: map[string]string{}}
 		_, err := json.Marshal([]any{b.schema(json.RawMessage(text), "Own"), b.schemas})
 		require.NoError(t, err)
 	})

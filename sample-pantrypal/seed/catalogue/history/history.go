@@ -154,7 +154,7 @@ type simulation struct {
 // live is one day.
 func (s *simulation) live(day time.Time) error {
 	s.discard(at(day, 7, 30))
-	if !s.home(day) {
+	if !home(&s.household, day) {
 		return nil
 	}
 	s.breakfast(day)
@@ -172,8 +172,8 @@ func (s *simulation) live(day time.Time) error {
 }
 
 // home reports whether somebody is in: a household without days lives there.
-func (s *simulation) home(day time.Time) bool {
-	return len(s.household.Days) == 0 || contains(s.household.Days, day.Weekday())
+func home(h *catalogue.Household, day time.Time) bool {
+	return len(h.Days) == 0 || contains(h.Days, day.Weekday())
 }
 
 func at(day time.Time, hour, minute int) time.Time {

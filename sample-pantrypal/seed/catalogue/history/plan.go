@@ -52,7 +52,7 @@ func (s *simulation) plan(from time.Time) {
 	chosen := map[string]bool{}
 	for i := 0; i == 0 || i < 7 && from.AddDate(0, 0, i).Weekday() != time.Saturday; i++ {
 		day := from.AddDate(0, 0, i)
-		if !s.home(day) {
+		if !home(&s.household, day) {
 			continue
 		}
 		r := s.choose(day, chosen)
@@ -66,10 +66,10 @@ func (s *simulation) plan(from time.Time) {
 func (s *simulation) choose(day time.Time, chosen map[string]bool) *catalogue.Recipe {
 	wishes := []func(*catalogue.Recipe) bool{
 		func(r *catalogue.Recipe) bool { return !chosen[r.Name] },
-		func(r *catalogue.Recipe) bool { return r.PrepMinutes+r.CookMinutes <= s.minutes(day) },
+		func(r *catalogue.Recipe) bool { return r.PrepMinutes+r.CookMinutes <= minutes(&s.household, day) },
 		func(r *catalogue.Recipe) bool { return inSeason(r, day.Month()) },
 		func(r *catalogue.Recipe) bool { return s.rested(r, day) },
-		func(r *catalogue.Recipe) bool { return s.wanted(r, day) },
+		func(r *catalogue.Recipe) bool { return wanted(&s.household, r, day) },
 	}
 	for len(wishes) > 0 {
 		var pool []*catalogue.Recipe
@@ -99,12 +99,12 @@ func all(wishes []func(*catalogue.Recipe) bool, r *catalogue.Recipe) bool {
 }
 
 // minutes is how long cooking may take on a day.
-func (s *simulation) minutes(day time.Time) int {
-	limit := s.household.Weekdays
+func minutes(h *catalogue.Household, day time.Time) int {
+	limit := h.Weekdays
 	if d := day.Weekday(); d == time.Saturday || d == time.Sunday {
-		limit = s.household.Weekends
+		limit = h.Weekends
 	}
-	for _, r := range s.household.Rules {
+	for _, r := range h.Rules {
 		if r.Minutes > 0 && (len(r.Days) == 0 || contains(r.Days, day.Weekday())) {
 			limit = min(limit, r.Minutes)
 		}
@@ -127,8 +127,8 @@ func (s *simulation) rested(r *catalogue.Recipe, day time.Time) bool {
 	return true
 }
 
-func (s *simulation) wanted(r *catalogue.Recipe, day time.Time) bool {
-	for _, rule := range s.household.Rules {
+func wanted(h *catalogue.Household, r *catalogue.Recipe, day time.Time) bool {
+	for _, rule := range h.Rules {
 		if rule.Tag != "" && (len(rule.Days) == 0 || contains(rule.Days, day.Weekday())) && !slices.Contains(r.Tags, rule.Tag) {
 			return false
 		}
@@ -142,7 +142,7 @@ func (s *simulation) servings(r *catalogue.Recipe, day time.Time) (cooked, eaten
 	for _, m := range s.household.Members {
 		eaten = eaten.Add(m.Portion)
 	}
-	if day.Weekday() == time.Sunday && slices.Contains(r.Tags, "batch") && s.home(day.AddDate(0, 0, 1)) {
+	if day.Weekday() == time.Sunday && slices.Contains(r.Tags, "batch") && home(&s.household, day.AddDate(0, 0, 1)) {
 		return eaten.Add(eaten), eaten
 	}
 	return eaten, eaten

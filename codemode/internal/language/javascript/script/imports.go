@@ -15,11 +15,11 @@ import (
 // statement that gets the module's exports from the hook, whatever their number.
 const importNamespace = "module"
 
-func (p *attempt) exports(path string) ([]string, bool) {
-	if p.modules == nil {
+func exports(m Modules, path string) ([]string, bool) {
+	if m == nil {
 		return nil, false
 	}
-	return p.modules.Exports(path)
+	return m.Exports(path)
 }
 
 // refused is the reason why a module cannot be imported.
@@ -136,20 +136,20 @@ func (p *attempt) single(tree *ast.Program, module *ast.BlockStatement, own []as
 
 const sdkInstead = "Use the global SDK: its entities, plugins and SDK.Out need no import."
 
-func (p *attempt) refusal(path string) refused {
+func refusal(m Modules, path string) refused {
 	r := refused{full: path, path: path}
 	if len(path) > 80 {
 		r.path = strings.ToValidUTF8(path[:80], "") + "…"
 	}
-	if p.modules == nil || !strings.HasPrefix(path, wire.ModulePrefix) {
+	if m == nil || !strings.HasPrefix(path, wire.ModulePrefix) {
 		r.text = "the module " + strconv.Quote(r.path) + " cannot be imported: scripts have no packages and no files"
 		r.hint = sdkInstead
-		if p.modules != nil {
+		if m != nil {
 			r.hint += " The modules are those of " + wire.ModulePrefix + "*."
 		}
 		return r
 	}
-	paths := p.modules.Paths()
+	paths := m.Paths()
 	r.text = "there is no module " + strconv.Quote(r.path) + fault.DidYouMean(path, paths)
 	r.hint = "Import one of these: " + Listed(paths) + "."
 	if id, ok := wire.ServerOf(path); ok {
@@ -242,7 +242,7 @@ func (p *Program) unwrapRequire(tree *ast.Program) {
 
 // missing returns the error of a name that a module does not export, nil if it does.
 func (p *attempt) missing(tree *ast.Program, use *ast.DotExpression, path string) *Error {
-	names, _ := p.exports(path)
+	names, _ := exports(p.modules, path)
 	name := use.Identifier.Name.String()
 	if name == "default" || names == nil { // the namespace itself, or a module whose exports are not known
 		return nil

@@ -28,32 +28,33 @@ const (
 // the script catches; and calls of CallTool return a promise where it takes one. Else it changes nothing
 // that a script can observe except the positions in a stack and the message of such an error. It reports whether the entry function is watched.
 func (p *attempt) instrument(tree *ast.Program, own []ast.Statement) (watched bool) {
+	var h hooks
 	var calls []*ast.CallExpression
 	Walk(tree, func(n any) bool {
-		p.setPosition(n)
+		h.setPosition(n)
 		switch n := n.(type) {
 		case *ast.CallExpression:
 			if id, ok := n.Callee.(*ast.Identifier); ok && id.Name == CallTool {
 				calls = append(calls, n)
 			}
 		case *ast.ThrowStatement:
-			n.Argument = p.hooked(n.Throw, HookThrow, n.Argument)
+			n.Argument = h.hooked(n.Throw, HookThrow, n.Argument)
 		case *ast.CatchStatement:
-			p.watchCaught(n)
+			h.watchCaught(n)
 		case *ast.AwaitExpression:
 			// esbuild does not keep the position of await itself.
-			n.Argument = p.hooked(n.Argument.Idx0(), HookAwait, n.Argument)
+			n.Argument = h.hooked(n.Argument.Idx0(), HookAwait, n.Argument)
 		case *ast.DotExpression:
 			if n.Identifier.Name == stackName {
-				n.Left = p.read(n.Left)
+				n.Left = h.read(n.Left)
 			}
 		case *ast.BracketExpression:
 			if s, ok := n.Member.(*ast.StringLiteral); ok && s.Value == stackName {
-				n.Left = p.read(n.Left)
+				n.Left = h.read(n.Left)
 			}
 		case *ast.ObjectLiteral:
 			for i, one := range n.Value {
-				n.Value[i] = p.member(one)
+				n.Value[i] = h.member(one)
 			}
 		}
 		return true
@@ -62,10 +63,11 @@ func (p *attempt) instrument(tree *ast.Program, own []ast.Statement) (watched bo
 		promised := findPromisedCalls(tree)
 		for _, n := range calls {
 			if promised[n] {
-				n.Callee = p.hooked(n.Callee.Idx0(), HookPromise, n.Callee)
+				n.Callee = h.hooked(n.Callee.Idx0(), HookPromise, n.Callee)
 			}
 		}
 	}
+	p.Hooked = p.Hooked || h.needed
 	if p.Entry != defaultEntry || !p.implicit {
 		return false
 	}
@@ -79,15 +81,20 @@ func (p *attempt) instrument(tree *ast.Program, own []ast.Statement) (watched bo
 	return watched
 }
 
+// hooks adds hooks to nodes of a syntax tree.
+type hooks struct {
+	needed bool // there is one
+}
+
 // watchCaught passes what is caught to the hook first. A block without a value stays one: an if
 // has the value undefined.
-func (p *attempt) watchCaught(c *ast.CatchStatement) {
+func (h *hooks) watchCaught(c *ast.CatchStatement) {
 	name, ok := c.Parameter.(*ast.Identifier)
 	if !ok || c.Body == nil {
 		return
 	}
 	look := &ast.IfStatement{
-		If: name.Idx, Test: p.hooked(name.Idx, HookCatch, &ast.Identifier{Name: name.Name, Idx: name.Idx}),
+		If: name.Idx, Test: h.hooked(name.Idx, HookCatch, &ast.Identifier{Name: name.Name, Idx: name.Idx}),
 		Consequent: &ast.BlockStatement{LeftBrace: name.Idx, RightBrace: name.Idx},
 	}
 	c.Body.List = append([]ast.Statement{look}, c.Body.List...)
@@ -97,7 +104,7 @@ func (p *attempt) watchCaught(c *ast.CatchStatement) {
 // since the engine treats {[key]: value} with the key "__proto__" as the literal
 // {__proto__: value}, which sets the prototype. Functions and classes stay as they are: they get
 // their names from the key, and are not data.
-func (p *attempt) member(one ast.Property) ast.Property {
+func (h *hooks) member(one ast.Property) ast.Property {
 	keyed, ok := one.(*ast.PropertyKeyed)
 	if !ok || !keyed.Computed || keyed.Kind != ast.PropertyKindValue {
 		return one
@@ -112,13 +119,13 @@ func (p *attempt) member(one ast.Property) ast.Property {
 	}
 	call := hookCall(keyed.Key.Idx0(), HookMember, keyed.Key)
 	call.ArgumentList = append(call.ArgumentList, keyed.Value)
-	p.Hooked = true
+	h.needed = true
 	return &ast.SpreadElement{Expression: call}
 }
 
 // setPosition sets the position of a node that has none in the engine, which would be reported
 // at the last node before it that has one.
-func (p *attempt) setPosition(n any) {
+func (h *hooks) setPosition(n any) {
 	switch n := n.(type) {
 	case *ast.WhileStatement:
 		n.Body = marked(n.While, n.Body)
@@ -134,7 +141,7 @@ func (p *attempt) setPosition(n any) {
 		if pattern, ok := n.Target.(*ast.ObjectPattern); ok {
 			n.Initializer = positioned(n.Initializer)
 			if takes(pattern, stackName) && n.Initializer != nil {
-				n.Initializer = p.hooked(n.Initializer.Idx0(), HookStack, n.Initializer)
+				n.Initializer = h.hooked(n.Initializer.Idx0(), HookStack, n.Initializer)
 			}
 		} else if _, ok := n.Target.(*ast.ArrayPattern); ok {
 			n.Initializer = positioned(n.Initializer)
@@ -147,16 +154,16 @@ const stackName = "stack"
 
 // read passes the owner of a stack to the hook. An expression that can end an optional
 // chain must stay a part of it.
-func (p *attempt) read(owner ast.Expression) ast.Expression {
+func (h *hooks) read(owner ast.Expression) ast.Expression {
 	if _, ok := owner.(*ast.SuperExpression); ok {
 		return owner
 	}
 	o, optional := owner.(*ast.Optional)
 	switch {
 	case !optional && !endsChain(owner):
-		return p.hooked(owner.Idx0(), HookStack, owner)
+		return h.hooked(owner.Idx0(), HookStack, owner)
 	case optional && !endsChain(o.Expression):
-		o.Expression = p.hooked(o.Expression.Idx0(), HookStack, o.Expression)
+		o.Expression = h.hooked(o.Expression.Idx0(), HookStack, o.Expression)
 	}
 	return owner
 }
@@ -216,8 +223,8 @@ func positioned(e ast.Expression) ast.Expression {
 }
 
 // hooked returns hookCall and notes that a program of any shape needs the hook.
-func (p *attempt) hooked(at file.Idx, what int, arg ast.Expression) ast.Expression {
-	p.Hooked = true
+func (h *hooks) hooked(at file.Idx, what int, arg ast.Expression) ast.Expression {
+	h.needed = true
 	return hookCall(at, what, arg)
 }
 

@@ -150,14 +150,14 @@ func (c *compiler) bundle(lower ...string) api.BuildResult {
 				if a.Path == userModule && a.Namespace != userNamespace {
 					return api.OnResolveResult{Path: userModule, Namespace: userNamespace}, nil
 				}
-				if _, ok := c.exports(a.Path); ok {
+				if _, ok := exports(c.modules, a.Path); ok {
 					return api.OnResolveResult{Path: a.Path, Namespace: importNamespace}, nil
 				}
 				// An import() of what is not there rejects its promise, where the script runs.
 				if a.Kind == api.ResolveJSRequireCall || a.Kind == api.ResolveJSDynamicImport && c.modules != nil {
 					return api.OnResolveResult{Path: a.Path, External: true}, nil
 				}
-				r := c.refusal(a.Path)
+				r := refusal(c.modules, a.Path)
 				return api.OnResolveResult{Errors: []api.Message{{Text: r.text, Detail: r}}}, nil
 			})
 			b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: importNamespace}, func(a api.OnLoadArgs) (api.OnLoadResult, error) {

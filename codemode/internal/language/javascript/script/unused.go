@@ -32,9 +32,9 @@ func (p *attempt) unused(code, text string, loader api.Loader) *Error {
 		rest = rest[at:]
 		names, length := namesIn(rest)
 		for _, i := range names {
-			exports, known := p.exports(i.path)
+			exported, known := exports(p.modules, i.path)
 			before, behind := code[:len(code)-len(rest)], rest[length:]
-			if known && i.name != typesOnly && i.name != "default" && !slices.Contains(exports, i.name) && !word(before, i.local) && !word(behind, i.local) {
+			if known && i.name != typesOnly && i.name != "default" && !slices.Contains(exported, i.name) && !word(before, i.local) && !word(behind, i.local) {
 				suspects = append(suspects, i)
 			}
 		}
@@ -50,7 +50,7 @@ func (p *attempt) unused(code, text string, loader api.Loader) *Error {
 	sure := statements(string(res.Code))
 	for _, i := range suspects {
 		if slices.ContainsFunc(sure, func(s imported) bool { return s.path == i.path && s.name == i.name }) {
-			names, _ := p.exports(i.path)
+			names, _ := exports(p.modules, i.path)
 			line, column := place(code, max(wordAt(code, i.name), 0))
 			return p.notExported(i.path, i.name, names, line, column)
 		}
