@@ -11,7 +11,7 @@ import (
 
 // The limits of one path into JSON.
 const (
-	MaxSteps = 16
+	maxSteps = 16
 	maxIndex = 1_000_000
 )
 
@@ -27,8 +27,8 @@ func ParsePath(s string) ([]sqltext.Step, error) {
 		if !ok {
 			return nil, errPath
 		}
-		if steps = append(steps, step); len(steps) > MaxSteps {
-			return nil, errors.New("a path must have at most " + strconv.Itoa(MaxSteps) + " steps")
+		if steps = append(steps, step); len(steps) > maxSteps {
+			return nil, errors.New("a path must have at most " + strconv.Itoa(maxSteps) + " steps")
 		}
 		rest = after
 	}

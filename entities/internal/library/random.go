@@ -13,8 +13,8 @@ var (
 		"Emma", "emma", "Dune", "Été à Lyon", "100% Cotton", "A_B", `Back\slash`, "Quote's", "日本語", "Dune Messiah", "",
 		"Straße nach Süden", "STRASSE", "ΟΔΟΣ", "η οδός", "İzmir", "ırmak", "CAFE\u0301 Noir", "café", "한글", "\u1112\u1161\u11ab\u1100\u1173\u11af", "\u212a2",
 	}
-	// Documents are values of Book.meta: JSON of every shape, and text that is none.
-	Documents = []string{
+	// documents are values of Book.meta: JSON of every shape, and text that is none.
+	documents = []string{
 		`{"shelf": 3}`, `{"shelf": {"rows": [1, 2, "x"], "kind": "oak"}, "a.b": true}`, `[1, "x", true, null, "X"]`, `null`, `"text"`, `3`, `not JSON`,
 		`{"shelf": "3", "tags": ["x", "y"]}`, `[]`, `{"big": 1e300, "shelf": null}`, `false`, `[[1], {"shelf": 2.5}]`,
 	}
@@ -59,7 +59,7 @@ func Random(r *rand.Rand, books int) Data {
 			ID: fmt.Sprintf("b%04d", i), Title: Title(r), Blurb: maybe(r, Title(r)), Pages: maybe(r, int64(r.IntN(5))),
 			Sold: int64(r.IntN(4)) - 1, Price: maybe(r, float64(r.IntN(6))/4), InPrint: r.IntN(2) == 0,
 			PublishedAt: maybe(r, Moment(r)), CreatedAt: Moment(r), OrderedOn: maybe(r, RandomDay(r)), Genre: maybe(r, Genres[r.IntN(3)]),
-			Meta: maybe(r, Documents[r.IntN(len(Documents))]), Keywords: maybe(r, keywords[r.IntN(len(keywords))]), ISBN: maybe(r, uuid.UUID{15: byte(r.IntN(3))}.String()),
+			Meta: maybe(r, documents[r.IntN(len(documents))]), Keywords: maybe(r, keywords[r.IntN(len(keywords))]), ISBN: maybe(r, uuid.UUID{15: byte(r.IntN(3))}.String()),
 			Cost: maybe(r, fmt.Sprintf("%d.%d", r.IntN(12), r.IntN(3))), Author: maybe(r, int64(1+r.IntN(8))),
 		}
 		if r.IntN(2) == 0 {

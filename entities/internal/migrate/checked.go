@@ -29,7 +29,7 @@ func (w Files) runChecked(ctx context.Context, drv dialect.Driver, f *file) erro
 			run = w.execChecked
 		}
 		if err := run(ctx, drv, statement); err != nil {
-			return &StatementError{File: f.Name(), Number: n + 1, Err: err}
+			return &statementError{File: f.Name(), Number: n + 1, Err: err}
 		}
 	}
 	return nil

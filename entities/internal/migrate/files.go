@@ -63,24 +63,24 @@ func (w Files) note(ctx context.Context, drv dialect.Driver, kind ledger.Kind, f
 func (f *file) run(ctx context.Context, drv dialect.Driver) error {
 	for n, statement := range f.statements {
 		if err := drv.Exec(ctx, statement, []any{}, nil); err != nil {
-			return &StatementError{File: f.Name(), Number: n + 1, Err: err}
+			return &statementError{File: f.Name(), Number: n + 1, Err: err}
 		}
 	}
 	return nil
 }
 
-// StatementError is a statement of a file that the database refused.
-type StatementError struct {
+// statementError is a statement of a file that the database refused.
+type statementError struct {
 	File   string
 	Number int // of the statement in the file, from 1
 	Err    error
 }
 
-func (e *StatementError) Error() string {
+func (e *statementError) Error() string {
 	return fmt.Sprintf("%s, statement %d: %v", e.File, e.Number, e.Err)
 }
 
-func (e *StatementError) Unwrap() error { return e.Err }
+func (e *statementError) Unwrap() error { return e.Err }
 
 // Judge implements Way.
 func (w Files) Judge(ctx context.Context, drv dialect.Driver) (*Verdict, error) {

@@ -247,7 +247,7 @@ func (cs Commands) status(ctx context.Context, host catalog.Host, in *catalog.In
 	if err != nil {
 		return err
 	}
-	states, err := SetStates(ctx, b, w, sets)
+	states, err := setStates(ctx, b, w, sets)
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/koan-go/koan/framework/ledger"
 )
 
-// SetState is the state of a set, for `migrate status` and doctor.
-type SetState struct {
+// setState is the state of a set, for `migrate status` and doctor.
+type setState struct {
 	Set      string        `json:"set"`
 	State    migrate.State `json:"state"`
 	At       string        `json:"at"`
@@ -31,9 +31,9 @@ type SetState struct {
 	Unindexed []string `json:"unindexed,omitempty"`
 }
 
-// SetStates finds out the state of sets without changing them.
-func SetStates(ctx context.Context, b database.Backend, w migrate.Way, sets []string) ([]SetState, error) {
-	var out []SetState
+// setStates finds out the state of sets without changing them.
+func setStates(ctx context.Context, b database.Backend, w migrate.Way, sets []string) ([]setState, error) {
+	var out []setState
 	for _, set := range sets {
 		err := b.Look(ctx, set, func(ctx context.Context, drv dialect.Driver) error {
 			v, err := w.Judge(ctx, drv)
@@ -57,7 +57,7 @@ func SetStates(ctx context.Context, b database.Backend, w migrate.Way, sets []st
 			if err != nil {
 				return err
 			}
-			out = append(out, SetState{set, v.State, v.At, formatTime(s.Made), formatTime(s.Migrated()), v.Pending, v.Explain(), v.Do, left, slow})
+			out = append(out, setState{set, v.State, v.At, formatTime(s.Made), formatTime(s.Migrated()), v.Pending, v.Explain(), v.Do, left, slow})
 			return nil
 		})
 		if err != nil && ctx.Err() != nil {
@@ -65,7 +65,7 @@ func SetStates(ctx context.Context, b database.Backend, w migrate.Way, sets []st
 		}
 		if err != nil {
 			f := fault.From(WithDatabaseMessage(set, err))
-			out = append(out, SetState{Set: set, State: migrate.Apart, At: "unknown", Why: f.Message, Do: f.Hint})
+			out = append(out, setState{Set: set, State: migrate.Apart, At: "unknown", Why: f.Message, Do: f.Hint})
 		}
 	}
 	return out, nil
@@ -82,7 +82,7 @@ func formatTime(t time.Time) string {
 // are.
 func (c *Config) CheckTables(ctx context.Context, b database.Backend, w migrate.Way, sets []string, all int) catalog.Check {
 	out := catalog.Check{Name: "schema"}
-	states, err := SetStates(ctx, b, w, sets)
+	states, err := setStates(ctx, b, w, sets)
 	if err != nil {
 		out.Detail, out.Hint = err.Error(), fault.From(err).Hint
 		return out
@@ -109,7 +109,7 @@ func (c *Config) CheckTables(ctx context.Context, b database.Backend, w migrate.
 
 var moods = map[migrate.State]catalog.Mood{migrate.Current: catalog.Good, migrate.Behind: catalog.Bad, migrate.Ahead: catalog.Bad, migrate.Apart: catalog.Bad}
 
-func printStates(out catalog.Printer, place, mode string, states []SetState) {
+func printStates(out catalog.Printer, place, mode string, states []setState) {
 	out.Printf("%s, migrations %s, %s\n", place, mode, CountSets(len(states)))
 	if len(states) == 0 {
 		return

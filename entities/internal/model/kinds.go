@@ -155,8 +155,8 @@ func (k *Kind) FieldNamed(name string) *catalog.Field {
 	return nil
 }
 
-// GivenKey returns the fields of the unique key for upserts that callers write.
-func (k *Kind) GivenKey() (names []string) {
+// givenKey returns the fields of the unique key for upserts that callers write.
+func (k *Kind) givenKey() (names []string) {
 	for _, name := range k.Entity.UpsertBy {
 		if f := k.FieldNamed(name); f == nil || !f.ReadOnly {
 			names = append(names, name)
@@ -166,7 +166,7 @@ func (k *Kind) GivenKey() (names []string) {
 }
 
 // HasFilledKey reports whether the app fills other fields of that key.
-func (k *Kind) HasFilledKey() bool { return len(k.GivenKey()) < len(k.Entity.UpsertBy) }
+func (k *Kind) HasFilledKey() bool { return len(k.givenKey()) < len(k.Entity.UpsertBy) }
 
 // EdgeNamed returns an edge by its JSON name, nil if there is none.
 func (k *Kind) EdgeNamed(name string) (*Edge, *Kind) {

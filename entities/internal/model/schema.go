@@ -266,7 +266,7 @@ func (k kindSchemas) modelSchema(withID bool) Object {
 	if needed := k.needed(); len(needed) > 0 {
 		say = append(say, "Needed to create one: "+strings.Join(needed, ", ")+".")
 	}
-	if by := k.GivenKey(); len(by) > 0 {
+	if by := k.givenKey(); len(by) > 0 {
 		say = append(say, "Without id, the one with the same "+strings.Join(by, " and ")+" is changed, if there is one.")
 	}
 	return withDescription(s, strings.Join(say, " "))

@@ -321,7 +321,7 @@ func (m *Values) PathTo(target string) string {
 
 // HasUniqueKey reports whether a model has no id, but all of its kind's unique key that callers write.
 func (m *Values) HasUniqueKey(k *Kind) bool {
-	return m.ID == nil && len(m.Key) > 0 && len(m.Key) == len(k.GivenKey())
+	return m.ID == nil && len(m.Key) > 0 && len(m.Key) == len(k.givenKey())
 }
 
 // Reset completes a model that replaces an entity: what is absent gets its

@@ -15,10 +15,10 @@ import (
 
 // The limits of one aggregate.
 const (
-	MaxRows     = 10_000 // of one answer, where a limit asks for so many
+	maxRows     = 10_000 // of one answer, where a limit asks for so many
 	DefaultRows = 1000   // where no limit is given; more of them end in a fault
-	MaxGroupBy  = 8      // columns to group by
-	MaxMeasures = 32     // columns that are computed
+	maxGroupBy  = 8      // columns to group by
+	maxMeasures = 32     // columns that are computed
 )
 
 // Aggregate is a checked input of the operation aggregate (CONTRACT section 2).
@@ -115,7 +115,7 @@ func (e *Engine) Aggregate(ctx context.Context, q Querier, a *Aggregate) (out []
 	}
 	if more && a.Limit == 0 {
 		return nil, fault.Newf(fault.ResultTooLarge, "the aggregate has more than %d rows", DefaultRows).WithPath("/limit").
-			WithHint("Set `limit` (at most %d) with a sort to get the first rows, group more coarsely, or use `having`.", MaxRows)
+			WithHint("Set `limit` (at most %d) with a sort to get the first rows, group more coarsely, or use `having`.", maxRows)
 	}
 	buf = append(buf, `],"truncated":`...)
 	buf = append(strconv.AppendBool(buf, more), '}')

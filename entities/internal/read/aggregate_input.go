@@ -40,8 +40,8 @@ func DecodeAggregate(raw json.RawMessage, e *descriptor.Entity, g filter.Graph) 
 	a := &Aggregate{Filter: in.filter(e, in.members, "")}
 	in.groupBy(a)
 	a.groups = len(a.columns)
-	if a.groups > MaxGroupBy {
-		in.fail("/groupBy", "an aggregate groups by at most "+strconv.Itoa(MaxGroupBy)+" columns")
+	if a.groups > maxGroupBy {
+		in.fail("/groupBy", "an aggregate groups by at most "+strconv.Itoa(maxGroupBy)+" columns")
 	}
 	in.counts(a)
 	for _, call := range []call{sum, average, least, greatest} {
@@ -51,8 +51,8 @@ func DecodeAggregate(raw json.RawMessage, e *descriptor.Entity, g filter.Graph) 
 		in.add(a, column{name: string(count), call: count}, "/count")
 	}
 	switch n := len(a.columns) - a.groups; {
-	case n > MaxMeasures:
-		in.fail("", "an aggregate computes at most "+strconv.Itoa(MaxMeasures)+" columns")
+	case n > maxMeasures:
+		in.fail("", "an aggregate computes at most "+strconv.Itoa(maxMeasures)+" columns")
 	case len(a.columns) == 0 && len(in.details) == 0:
 		in.fail("/count", "there is nothing to compute: ask for count, sum, avg, min or max, or group by something")
 	}
@@ -61,7 +61,7 @@ func DecodeAggregate(raw json.RawMessage, e *descriptor.Entity, g filter.Graph) 
 	}
 	in.having(a)
 	in.positions(a)
-	a.Limit = in.integer("limit", 0, 1, MaxRows)
+	a.Limit = in.integer("limit", 0, 1, maxRows)
 	a.Query = in.query()
 	return a, in.err()
 }
@@ -410,7 +410,7 @@ func AggregateSchema(e *descriptor.Entity, g filter.Graph) json.RawMessage {
 		"sum": list("Fields; of effort the column sumEffort. The same for avg, min, max."), "avg": list("Fields."), "min": list("Fields."), "max": list("Fields."),
 		"having": object{"type": "object", "description": "A filter over the columns of the result: {count: {$gt: 1}}."},
 		"sort":   list("Columns of the result: \"-count\"."),
-		"limit":  object{"type": "integer", "minimum": 1, "maximum": MaxRows, "description": "Rows; without it more than " + strconv.Itoa(DefaultRows) + " are a failure."},
+		"limit":  object{"type": "integer", "minimum": 1, "maximum": maxRows, "description": "Rows; without it more than " + strconv.Itoa(DefaultRows) + " are a failure."},
 		"set":    SetSchema(&e.Resource),
 	}, nil)
 }

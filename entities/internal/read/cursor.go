@@ -75,7 +75,7 @@ func (p place) encode() []byte {
 
 func decodePlace(raw []byte) (p place, err error) {
 	page, n := binary.Uvarint(raw)
-	if n <= 0 || page < 1 || page > MaxPage {
+	if n <= 0 || page < 1 || page > maxPage {
 		return p, errCursor
 	}
 	p.page, raw = int(page), raw[n:]

@@ -87,8 +87,8 @@ func DecodeCollection(raw json.RawMessage, e *descriptor.Entity, g filter.Graph)
 		c.given = given
 	}
 	c.Words = in.words()
-	c.Page = in.integer("page", 1, 1, MaxPage)
-	c.PageSize = in.integer("pageSize", DefaultPageSize, 1, MaxPageSize)
+	c.Page = in.integer("page", 1, 1, maxPage)
+	c.PageSize = in.integer("pageSize", defaultPageSize, 1, maxPageSize)
 	c.after = in.cursor()
 	if c.after != nil {
 		c.Page = c.after.page
@@ -138,7 +138,7 @@ func DecodeGet(raw json.RawMessage, e *descriptor.Entity, g filter.Graph) (*Get,
 	if id, ok := in.members["id"]; ok {
 		seen, d := filter.Key(e, id, "/id")
 		if d == nil {
-			out.ID = ShowKey(seen)
+			out.ID = showKey(seen)
 			out.Key, d = filter.Held(&e.Key, &e.Resource.Key, seen, "/id")
 		}
 		if d != nil {
@@ -210,8 +210,8 @@ func (in *input) words() *filter.Words {
 	return words
 }
 
-// ShowKey returns an id as callers see it.
-func ShowKey(key any) string {
+// showKey returns an id as callers see it.
+func showKey(key any) string {
 	switch k := key.(type) {
 	case string:
 		return k

@@ -64,8 +64,8 @@ func (in *input) sort(e *descriptor.Entity, m map[string]any, at string) []term 
 	if ok {
 		at += "/sort"
 		names := in.names(v, at, "sort fields")
-		if len(names) > MaxSort {
-			in.wrong(at, "a sort has at most "+strconv.Itoa(MaxSort)+" fields", "list", v)
+		if len(names) > maxSort {
+			in.wrong(at, "a sort has at most "+strconv.Itoa(maxSort)+" fields", "list", v)
 			return nil
 		}
 		for _, n := range names {

@@ -7,13 +7,13 @@ import (
 
 // The limits of one input (CONTRACT section 3).
 const (
-	DefaultPageSize = 50
-	MaxPageSize     = 200
-	MaxPage         = 1_000_000_000
-	MaxSort         = 8    // fields in one sort
-	MaxWithDepth    = 4    // relationships within relationships
-	MaxWith         = 32   // relationships of one input together
-	MaxEdgeLimit    = 1000 // related entities per parent, where a limit is given
+	defaultPageSize = 50
+	maxPageSize     = 200
+	maxPage         = 1_000_000_000
+	maxSort         = 8    // fields in one sort
+	maxWithDepth    = 4    // relationships within relationships
+	maxWith         = 32   // relationships of one input together
+	maxEdgeLimit    = 1000 // related entities per parent, where a limit is given
 )
 
 // Query is what the checked inputs of all reading operations have.

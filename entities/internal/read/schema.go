@@ -19,8 +19,8 @@ func CollectionSchema(e *descriptor.Entity, g filter.Graph) json.RawMessage {
 	properties := object{
 		"filter":   filterSchema(e, g),
 		"sort":     names("Fields; `-` before one sorts it downwards: " + quoted("-"+e.Key.Field)),
-		"page":     object{"type": "integer", "minimum": 1, "maximum": MaxPage, "default": 1},
-		"pageSize": object{"type": "integer", "minimum": 1, "maximum": MaxPageSize, "default": DefaultPageSize},
+		"page":     object{"type": "integer", "minimum": 1, "maximum": maxPage, "default": 1},
+		"pageSize": object{"type": "integer", "minimum": 1, "maximum": maxPageSize, "default": defaultPageSize},
 		"cursor":   object{"type": []string{"string", "null"}, "maxLength": MaxCursor, "description": "The nextCursor of the page before, with the same filter, q, sort and set; null begins."},
 		"count":    object{"type": "boolean", "description": "totalCount: with pages unless false, which is faster; with a cursor only if true."},
 		"fields":   fieldsSchema(e, g),

@@ -53,13 +53,13 @@ func (in *input) relation(s *selection, name, at string, depth int) *relation {
 			return r
 		}
 	}
-	if depth > MaxWithDepth {
-		in.fail(at, "relationships are nested at most "+strconv.Itoa(MaxWithDepth)+" deep")
+	if depth > maxWithDepth {
+		in.fail(at, "relationships are nested at most "+strconv.Itoa(maxWithDepth)+" deep")
 		return nil
 	}
-	if in.edges++; in.edges > MaxWith {
-		if in.edges == MaxWith+1 {
-			in.fail(at, "at most "+strconv.Itoa(MaxWith)+" relationships can be read at once")
+	if in.edges++; in.edges > maxWith {
+		if in.edges == maxWith+1 {
+			in.fail(at, "at most "+strconv.Itoa(maxWith)+" relationships can be read at once")
 		}
 		return nil
 	}
@@ -87,8 +87,8 @@ func (in *input) option(s *selection, name string, v any, at string, depth int) 
 	in.unknown(at, "option", m, relationKeys)
 	if l, ok := m["limit"]; ok {
 		n, ok := filter.Integer(l)
-		if !ok || n < 1 || n > MaxEdgeLimit {
-			in.wrong(at+"/limit", "limit must be from 1 to "+strconv.Itoa(MaxEdgeLimit), "integer", l)
+		if !ok || n < 1 || n > maxEdgeLimit {
+			in.wrong(at+"/limit", "limit must be from 1 to "+strconv.Itoa(maxEdgeLimit), "integer", l)
 		}
 		r.limit = int(n)
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/koan-go/koan/framework/journal"
 )
 
-// Scope is what it takes to read the journal.
-const Scope = journal.Scope
+// scope is what it takes to read the journal.
+const scope = journal.Scope
 
 // Readable returns which runs the principal of a context may read: a statement of one column,
 // called as the one given, with their ids; nil is all of them.
@@ -131,7 +131,7 @@ var storages = map[catalog.FieldType]descriptor.Storage{
 	catalog.TypeTime: descriptor.Time, catalog.TypeJSON: descriptor.JSON,
 }
 
-// readable returns an entity that callers with Scope may read and nobody may write.
+// readable returns an entity that callers with scope may read and nobody may write.
 func readable(name, table, description string, fields []field) *descriptor.Entity {
 	e := &descriptor.Entity{
 		Resource: catalog.Resource{
@@ -139,7 +139,7 @@ func readable(name, table, description string, fields []field) *descriptor.Entit
 			Key: catalog.Field{Name: "id", Type: catalog.TypeID, Required: true, Immutable: true},
 		},
 		Table: table, Key: descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: descriptor.Text},
-		ReadScopes: []string{Scope},
+		ReadScopes: []string{scope},
 	}
 	for _, f := range fields {
 		storage, ok := storages[f.kind]

@@ -9,7 +9,7 @@ import (
 
 // The errors of RFC 6750, section 3.1.
 const (
-	InvalidRequest    = string(fault.InvalidRequest)
+	invalidRequest    = string(fault.InvalidRequest)
 	InvalidToken      = "invalid_token"
 	InsufficientScope = "insufficient_scope"
 )
@@ -67,7 +67,7 @@ func Token(r *http.Request) (string, error) {
 	scheme, token, _ := strings.Cut(header[0], " ")
 	token = strings.TrimSpace(token)
 	if len(header) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" || strings.IndexFunc(token, isNotTokenRune) >= 0 {
-		return "", Refused{fault.New(fault.Unauthorized, "the Authorization header has no bearer token"), Challenge{Error: InvalidRequest}}
+		return "", Refused{fault.New(fault.Unauthorized, "the Authorization header has no bearer token"), Challenge{Error: invalidRequest}}
 	}
 	return token, nil
 }

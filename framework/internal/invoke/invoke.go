@@ -39,11 +39,11 @@ func (r Result) Fault() *fault.Fault {
 	return fault.From(r.Err)
 }
 
-// ErrTimeUp is the cause of the end of what did not end in its time.
-var ErrTimeUp = fmt.Errorf("the tool's time is up: %w", context.DeadlineExceeded)
+// errTimeUp is the cause of the end of what did not end in its time.
+var errTimeUp = fmt.Errorf("the tool's time is up: %w", context.DeadlineExceeded)
 
-// TimeUp returns ErrTimeUp, as the cause of a deadline.
-func TimeUp() error { return ErrTimeUp }
+// TimeUp returns errTimeUp, as the cause of a deadline.
+func TimeUp() error { return errTimeUp }
 
 // Limit is how long a call of an operation may take; standard is server.toolTimeoutMs.
 func Limit(op *catalog.Operation, standard time.Duration) time.Duration {
@@ -87,7 +87,7 @@ func isContextEnd(err error) bool {
 // context's end, so that the run, its journal and its caller say the same.
 func timeoutFault(op *catalog.Operation, limit time.Duration) *fault.Fault {
 	ms := limit.Milliseconds()
-	f := fault.Newf(fault.ToolTimeout, "the tool did not finish within %d ms", ms).WithDetails(map[string]any{"timeoutMs": ms}).Because(ErrTimeUp)
+	f := fault.Newf(fault.ToolTimeout, "the tool did not finish within %d ms", ms).WithDetails(map[string]any{"timeoutMs": ms}).Because(errTimeUp)
 	if op.Effects.RepeatsOutside() {
 		f.Retry = fault.Never
 		f = f.WithHint("It may have taken effect: check outside before calling again.")

@@ -24,7 +24,7 @@ type Style string
 
 // The styles.
 const (
-	// Auto is PerEntity while the whole list has at most MaxTools tools and MaxBytes
+	// Auto is PerEntity while the whole list has at most MaxTools tools and maxBytes
 	// bytes, else Generic.
 	Auto Style = "auto"
 	// PerEntity is a tool for each entity and operation.
@@ -52,21 +52,21 @@ const (
 	Dotted     Names = "dotted"
 )
 
-// Bounds of what a client is shown unasked. MaxBytes leaves room in 40,000 bytes for
+// Bounds of what a client is shown unasked. maxBytes leaves room in 40,000 bytes for
 // what a protocol puts around the list.
 const (
 	MaxTools = 40
-	MaxBytes = 39_000
+	maxBytes = 39_000
 )
 
 // maxDescription bounds the description of a tool, in characters: clients cut what is
 // longer. Code tools are exempt: their provider bounds them, and puts what matters into
-// the first Essential characters.
+// the first maxEssential characters.
 const maxDescription = 2000
 
-// Essential is how many characters of a text every client passes on to its model;
+// maxEssential is how many characters of a text every client passes on to its model;
 // Claude Code cuts at 2,048.
-const Essential = 1900
+const maxEssential = 1900
 
 // Options are how a list is made. Empty members are Auto, OutputsAuto, Underscore.
 type Options struct {
@@ -116,7 +116,7 @@ type tool struct {
 	Annotations  annotations     `json:"annotations"`
 
 	id     catalog.ID
-	isCode bool // its description may be cut to Essential characters
+	isCode bool // its description may be cut to maxEssential characters
 }
 
 // annotations are set explicitly: the protocol's defaults are the dangerous ones, and some
@@ -210,7 +210,7 @@ type form struct {
 	dropped   int  // so many of the last actions are called through it too
 	lean      bool // without operations that a list can do without
 	abridged  bool // descriptions of code tools have less in them
-	brief     bool // descriptions of code tools are cut to Essential characters
+	brief     bool // descriptions of code tools are cut to maxEssential characters
 }
 
 // rank is 0 for an action that is listed in every mode, else 1.
@@ -226,7 +226,7 @@ func fits(rows []Row) bool {
 	for _, r := range rows {
 		size += len(r.JSON) + 1
 	}
-	return len(rows) <= MaxTools && size <= MaxBytes
+	return len(rows) <= MaxTools && size <= maxBytes
 }
 
 // builder makes the tools of one view.
@@ -288,13 +288,13 @@ func (b *builder) rows(f form) []Row {
 
 // essential returns the beginning of a text, up to the end of a line.
 func essential(text string) string {
-	if len(text) <= Essential {
+	if len(text) <= maxEssential {
 		return text
 	}
-	if end := strings.LastIndexByte(text[:Essential], '\n'); end > 0 {
+	if end := strings.LastIndexByte(text[:maxEssential], '\n'); end > 0 {
 		return text[:end]
 	}
-	return bounded(text, Essential)
+	return bounded(text, maxEssential)
 }
 
 // code returns the tool of a code operation.

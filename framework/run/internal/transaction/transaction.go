@@ -53,8 +53,8 @@ func (t *Transaction) Locked() bool {
 	return locked
 }
 
-// Wrote reports whether the transaction has something to commit.
-func (t *Transaction) Wrote() bool {
+// wrote reports whether the transaction has something to commit.
+func (t *Transaction) wrote() bool {
 	_, wrote := t.State()
 	return wrote
 }
@@ -99,7 +99,7 @@ func (g *Group) PartAll() *Group {
 func (g *Group) WrittenSets() []string {
 	var sets []string
 	for _, t := range g.open {
-		if t.Wrote() {
+		if t.wrote() {
 			sets = append(sets, t.set)
 		}
 	}
@@ -122,7 +122,7 @@ func (g *Group) Changes(ctx context.Context) ([]store.Change, error) {
 // Images returns those of all transactions; they are not complete where one has none.
 func (g *Group) Images(ctx context.Context) (out store.Images, err error) {
 	for _, t := range g.open {
-		if !t.Wrote() {
+		if !t.wrote() {
 			continue
 		}
 		imager, ok := t.Tx.(store.Imager)
@@ -167,7 +167,7 @@ func (g *Group) Commit(ctx context.Context, r store.Receipt) error {
 				continue
 			}
 			receipt := r
-			if t.Wrote() {
+			if t.wrote() {
 				r.Reply = nil // one set keeps it
 			}
 			if err := t.Tx.Commit(ctx, receipt); err != nil {

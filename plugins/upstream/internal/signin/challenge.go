@@ -43,15 +43,15 @@ func ParseChallenge(header http.Header) Challenge {
 			if c.Scheme != "bearer" || out.Bearer {
 				continue
 			}
-			out = Challenge{Bearer: true, Metadata: c.Params["resource_metadata"], Scopes: ParseScopes(c.Params["scope"]), Error: c.Params["error"]}
+			out = Challenge{Bearer: true, Metadata: c.Params["resource_metadata"], Scopes: parseScopes(c.Params["scope"]), Error: c.Params["error"]}
 		}
 	}
 	return out
 }
 
-// ParseScopes reads scopes with spaces between them, and leaves out what cannot be one
+// parseScopes reads scopes with spaces between them, and leaves out what cannot be one
 // (RFC 6749, section 3.3).
-func ParseScopes(text string) []string {
+func parseScopes(text string) []string {
 	var out []string
 	for _, s := range strings.Fields(text) {
 		if ValidScope(s) && !slices.Contains(out, s) && len(out) < maxScopes {

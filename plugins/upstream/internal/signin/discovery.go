@@ -106,7 +106,7 @@ func protectedResource(ctx context.Context, client *http.Client, server string, 
 		if err := secure(issuer, server); err != nil {
 			return nil, "", fmt.Errorf("its authorization server %s: %w", quoted(issuer), err)
 		}
-		return &authority{resource: prm.Resource, scopes: ParseScopes(strings.Join(prm.ScopesSupported, " "))}, issuer, nil
+		return &authority{resource: prm.Resource, scopes: parseScopes(strings.Join(prm.ScopesSupported, " "))}, issuer, nil
 	}
 	return nil, "", inOneLine(problems)
 }

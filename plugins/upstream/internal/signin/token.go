@@ -77,7 +77,7 @@ func (r *Record) take(t *oauth2.Token) error {
 		r.Refresh = t.RefreshToken
 	}
 	if text, ok := t.Extra("scope").(string); ok && text != "" {
-		r.Scopes = ParseScopes(text)
+		r.Scopes = parseScopes(text)
 	}
 	return nil
 }

@@ -15,17 +15,17 @@ func (TypeScript) Modules(v *catalog.View, app bind.App) string {
 	return catalog.Memo(v, modulesKey{}, func() string {
 		var b strings.Builder
 		b.WriteString("// What a script can import. Every function is asynchronous; SDK does the same without await.\n\n")
-		b.WriteString(ModuleBasics)
+		b.WriteString(moduleBasics)
 		for _, s := range bind.Servers(v, app) {
 			b.WriteString("\n")
-			b.WriteString(Module(v, s))
+			b.WriteString(serverModule(v, s))
 		}
 		return b.String()
 	})
 }
 
-// ModuleBasics declares the modules that are the same in every app.
-const ModuleBasics = `declare module "` + wire.ModuleDiscovery + `" {
+// moduleBasics declares the modules that are the same in every app.
+const moduleBasics = `declare module "` + wire.ModuleDiscovery + `" {
   export const specVersion: string;
   export interface ServerInfo { serverId: string; serverName: string; capabilities?: string[]; /** Why it cannot be reached now. */ unavailable?: string }
   export interface ServerDescription extends ServerInfo { description?: string; version?: string; toolCount: number; page: number; pageSize: number; tools: ToolDefinition[] }
@@ -70,8 +70,8 @@ declare module "` + wire.ModuleErrors + `" {
 // typesName is the namespace of a module's types.
 const typesName = "Types"
 
-// Module returns the declaration of a server's module. It is made once per View.
-func Module(v *catalog.View, s *bind.Server) string {
+// serverModule returns the declaration of a server's module. It is made once per View.
+func serverModule(v *catalog.View, s *bind.Server) string {
 	if s.Any != "" { // any name can be imported of it
 		return "/** Its tools are not known yet, it is " + connecting + ". */\ndeclare module " + quote(wire.ModuleServers+s.ID) + ";\n"
 	}

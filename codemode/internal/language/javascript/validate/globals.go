@@ -62,9 +62,9 @@ const noNetwork = "There is no network in the sandbox; call a plugin or an upstr
 // noCodeFromText is the hint for Function. Since Function exists, only calls of it are reported.
 const noCodeFromText = "Code from strings is not evaluated; write the function itself."
 
-// Globals are the global names of every script: those of the language, those of the Web
+// globals are the global names of every script: those of the language, those of the Web
 // that the sandbox has, and its own.
-var Globals = strings.Fields(`
+var globals = strings.Fields(`
 	AggregateError Array ArrayBuffer BigInt BigInt64Array BigUint64Array Boolean DOMException DataView Date Error EvalError FinalizationRegistry
 	Float32Array Float64Array Function Infinity Int16Array Int32Array Int8Array Intl Iterator JSON KoanError Map Math NaN Number Object Promise Proxy
 	RangeError ReferenceError Reflect RegExp SDK Set String Symbol SyntaxError TextDecoder TextEncoder TypeError URIError URL URLSearchParams
@@ -74,15 +74,15 @@ var Globals = strings.Fields(`
 	constructor hasOwnProperty isPrototypeOf propertyIsEnumerable toLocaleString toString valueOf
 	__proto__ __defineGetter__ __defineSetter__ __lookupGetter__ __lookupSetter__`)
 
-// suggestible are those of Globals that a misspelt name may stand for: functions, classes and objects
+// suggestible are those of globals that a misspelt name may stand for: functions, classes and objects
 // that scripts use by name.
-var suggestible = slices.DeleteFunc(slices.Clone(Globals[:slices.Index(Globals, "constructor")]), func(name string) bool {
+var suggestible = slices.DeleteFunc(slices.Clone(globals[:slices.Index(globals, "constructor")]), func(name string) bool {
 	return slices.Contains([]string{"Infinity", "NaN", "undefined", "arguments"}, name)
 })
 
 var isGlobal = func() map[string]bool {
 	out := map[string]bool{script.HookName: true, wire.ResultName: true}
-	for _, name := range Globals {
+	for _, name := range globals {
 		out[name] = true
 	}
 	return out
