@@ -13,24 +13,6 @@ import (
 	"github.com/koan-go/koan/framework/run/store"
 )
 
-// RowState is what the journal keeps of a row that a run changed: of one that it updated the
-// columns that differ, else all of them. It has two parts, the second of which has the values
-// that nobody may read.
-type RowState struct {
-	Before map[string]Held `json:"before,omitempty"`
-	After  map[string]Held `json:"after,omitempty"`
-	Links  []LinkState     `json:"links,omitempty"`
-}
-
-// LinkState is which links of a row a run made and took away, by the ids at the other side.
-type LinkState struct {
-	Table string   `json:"table"`
-	Own   string   `json:"own"` // columns
-	Other string   `json:"other"`
-	Added []string `json:"added,omitempty"`
-	Gone  []string `json:"gone,omitempty"`
-}
-
 // Images implements store.Imager. What the change log keeps is made of the same rows.
 func (t *Account) Images(ctx context.Context) (out []journal.Image, complete bool, err error) {
 	if !t.Past.keepsPast() {

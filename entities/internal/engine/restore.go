@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strconv"
 
@@ -70,8 +69,8 @@ func (e *Engine) restorationOf(t *tx, row *undo.Row, all *undo.Restoration) (*re
 		x.fail("", "the entity's ids have another form now")
 		return x, nil
 	}
-	if x.RowState, err = joinStates(row); err != nil {
-		return nil, fault.New(fault.ServiceUnavailable, "the journal has the run in a form that cannot be read").Because(err)
+	if x.RowState, err = account.JoinStates(row.Images); err != nil {
+		return nil, err
 	}
 	for _, part := range []map[string]account.Held{x.Before, x.After} {
 		for column := range part {
@@ -82,39 +81,6 @@ func (e *Engine) restorationOf(t *tx, row *undo.Row, all *undo.Restoration) (*re
 		}
 	}
 	return x, nil
-}
-
-// joinStates joins the images of a row into what it was before all of them and after.
-func joinStates(row *undo.Row) (out account.RowState, err error) {
-	for i := range row.Images {
-		image := &row.Images[i]
-		var s account.RowState
-		for _, part := range []json.RawMessage{image.State, image.Secret} {
-			var one account.RowState
-			if part == nil {
-				continue
-			}
-			if err := json.Unmarshal(part, &one); err != nil {
-				return out, err
-			}
-			s.Before, s.After = merged(s.Before, one.Before), merged(s.After, one.After)
-			s.Links = append(s.Links, one.Links...)
-		}
-		out.Before, out.After = merged(s.Before, out.Before), merged(out.After, s.After)
-		out.Links = append(out.Links, s.Links...)
-	}
-	return out, nil
-}
-
-// merged adds columns to others, in whose place they come.
-func merged(to, more map[string]account.Held) map[string]account.Held {
-	if to == nil {
-		to = make(map[string]account.Held, len(more))
-	}
-	for column, v := range more {
-		to[column] = v
-	}
-	return to
 }
 
 // fail notes why the row cannot be restored.

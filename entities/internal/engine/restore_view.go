@@ -6,7 +6,6 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/account"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run/follow"
 	"github.com/koan-go/koan/framework/run/undo"
 )
 
@@ -76,7 +75,8 @@ func (x *restoration) mayRecreate(ctx context.Context) error {
 		return nil
 	}
 	if x.t.caller.Hides(x.k) {
-		was, err := x.t.past().seePast(ctx, &follow.Entry{Set: x.row.Set}, x.k, x.id, x.Before, true, nil)
+		past := x.t.past()
+		was, err := past.Row(ctx, x.k, x.id, x.Before, "", nil)
 		if err != nil {
 			return err
 		}

@@ -12,9 +12,6 @@ import (
 	"github.com/koan-go/koan/entities/internal/account"
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/model"
-	"github.com/koan-go/koan/entities/internal/read"
-	"github.com/koan-go/koan/entities/internal/rules"
-	"github.com/koan-go/koan/entities/internal/transaction"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/database/sqltext"
 	"github.com/koan-go/koan/framework/fault"
@@ -46,7 +43,7 @@ func (l *ChangeLog) See(ctx context.Context, r follow.Reader, entry *follow.Entr
 			return nil, err
 		}
 	}
-	past := t.past()
+	past := &entryView{t.past()}
 	if err := past.checkRowSecurity(ctx, entry); err != nil {
 		return nil, t.Verdict(err)
 	}
@@ -95,32 +92,30 @@ func parseCondition(m *model.Model, c *follow.Condition, guards *filter.Guards) 
 	return tree, nil
 }
 
-// pastView is what somebody may know of rows as they were.
-type pastView struct {
-	*transaction.Tx
-	tables account.Tables
-	by     *rules.View
-}
+// entryView is what somebody may know of the entries of a change log.
+type entryView struct{ account.PastView }
 
 // past returns how the caller of the call that is being served sees rows as they were.
-func (t *tx) past() *pastView { return &pastView{t.Tx, t.Tables, t.caller} }
+func (t *tx) past() account.PastView {
+	return account.PastView{Tx: t.Tx, Tables: t.Tables, By: t.caller}
+}
 
 // conditionOf returns a reader's condition, which asks for no more than the reader may read; nil is none.
-func (t *pastView) conditionOf(c *follow.Condition) (*filter.Tree, error) {
+func (t *entryView) conditionOf(c *follow.Condition) (*filter.Tree, error) {
 	if c == nil {
 		return nil, nil
 	}
 	var guards filter.Guards
-	tree, err := parseCondition(t.by.Entities(), c, &guards)
+	tree, err := parseCondition(t.By.Entities(), c, &guards)
 	if err != nil {
 		return nil, err
 	}
-	return tree, guards.Obey(t.by)
+	return tree, guards.Obey(t.By)
 }
 
 // checkRowSecurity refuses a caller from whom the database itself may hide rows of an entry, or
 // any if the entry is empty: its policies are about tables, and say nothing of rows as they were.
-func (t *pastView) checkRowSecurity(ctx context.Context, entry *follow.Entry) error {
+func (t *entryView) checkRowSecurity(ctx context.Context, entry *follow.Entry) error {
 	if t.Backend.Dialect().Name() == dialect.SQLite {
 		return nil
 	}
@@ -131,7 +126,7 @@ func (t *pastView) checkRowSecurity(ctx context.Context, entry *follow.Entry) er
 		}
 	}
 	for _, k := range t.Model.ByName {
-		if t.tables[k] == nil || len(entry.Images) > 0 && !kinds[k] || !t.by.Shows(k) || !model.LivesIn(&k.Entity.Resource, t.Set) {
+		if t.Tables[k] == nil || len(entry.Images) > 0 && !kinds[k] || !t.By.Shows(k) || !model.LivesIn(&k.Entity.Resource, t.Set) {
 			continue
 		}
 		b := t.Statement()
@@ -158,29 +153,33 @@ func (t *pastView) checkRowSecurity(ctx context.Context, entry *follow.Entry) er
 }
 
 // see returns a change as the caller may know of it, nil for one that it may not.
-func (t *pastView) see(ctx context.Context, entry *follow.Entry, image *journal.Image, condition *filter.Tree) (*store.Change, error) {
+func (t *entryView) see(ctx context.Context, entry *follow.Entry, image *journal.Image, condition *filter.Tree) (*store.Change, error) {
 	k := t.Model.ByName[image.Entity]
-	if k == nil || t.tables[k] == nil || !t.by.Shows(k) || t.by.Of(k) == nil {
+	if k == nil || t.Tables[k] == nil || !t.By.Shows(k) || t.By.Of(k) == nil {
 		return nil, nil
 	}
 	id, err := k.ParseID(image.ID)
 	if err != nil { // ids of the entity had another form then
 		return nil, nil
 	}
-	s, err := stateOf(image)
+	s, err := account.StateOf(image)
 	if err != nil {
 		return nil, err
 	}
-	before, err := t.seePast(ctx, entry, k, id, s.Before, image.Action != string(store.Create), condition)
-	if err != nil {
-		return nil, err
+	was, is := image.Action != string(store.Create), image.Action != string(store.Delete)
+	var before, after []byte
+	if was {
+		if before, err = t.Row(ctx, k, id, s.Before, entry.Sealed, condition); err != nil {
+			return nil, err
+		}
 	}
-	after, err := t.seePast(ctx, entry, k, id, s.After, image.Action != string(store.Delete), condition)
-	if err != nil {
-		return nil, err
+	if is {
+		if after, err = t.Row(ctx, k, id, s.After, entry.Sealed, condition); err != nil {
+			return nil, err
+		}
 	}
-	if before == nil && after == nil && condition.AsksRelated() { // as they are now: it may have matched before
-		if before, err = t.seePast(ctx, entry, k, id, s.Before, image.Action != string(store.Create), nil); err != nil {
+	if was && before == nil && after == nil && condition.AsksRelated() { // as they are now: it may have matched before
+		if before, err = t.Row(ctx, k, id, s.Before, entry.Sealed, nil); err != nil {
 			return nil, err
 		}
 	}
@@ -192,66 +191,10 @@ func (t *pastView) see(ctx context.Context, entry *follow.Entry, image *journal.
 		c.Action = store.Create
 	case after == nil:
 		c.Action = store.Delete
-	case bytes.Equal(before, after) && !t.seesLinks(k, s.Links):
+	case bytes.Equal(before, after) && !t.ReadsLinks(k, s.Links):
 		return nil, nil // what has changed is none of the caller's fields
 	}
 	return c, nil
-}
-
-// stateOf returns the whole row before and after a change.
-func stateOf(image *journal.Image) (s account.RowState, err error) {
-	for _, part := range []json.RawMessage{image.State, image.Secret} {
-		var one account.RowState
-		if part == nil {
-			continue
-		}
-		if err := json.Unmarshal(part, &one); err != nil {
-			return s, fault.New(fault.ServiceUnavailable, "the change log has a commit in a form that cannot be read").Because(err)
-		}
-		s.Before, s.After = merged(s.Before, one.Before), merged(s.After, one.After)
-		s.Links = append(s.Links, one.Links...)
-	}
-	if image.Action == string(store.Update) { // what is the same stands after it alone
-		s.Before = merged(merged(nil, s.After), s.Before)
-	}
-	return s, nil
-}
-
-// seesLinks reports whether the caller may read one of the relationships that have changed.
-func (t *pastView) seesLinks(k *model.Kind, links []account.LinkState) bool {
-	for _, l := range links {
-		for _, j := range t.tables[k].Joins {
-			if j.Table == l.Table && j.Own == l.Own && j.Edge != nil && t.by.ReadsEdge(k, j.Edge) && t.by.Shows(j.Edge.Target) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// seePast returns a row as it was, nil where there was none that the caller may read and that a
-// condition is about.
-func (t *pastView) seePast(ctx context.Context, entry *follow.Entry, k *model.Kind, id any, row map[string]account.Held, there bool, condition *filter.Tree) ([]byte, error) {
-	if !there {
-		return nil, nil
-	}
-	rule, err := t.by.RowsOrNone(k)
-	if err != nil {
-		return nil, err
-	}
-	info := t.tables[k]
-	past := read.Past{Columns: info.Columns, Values: make([]any, len(info.Columns))}
-	for i, column := range info.Columns {
-		v, known := row[column]
-		if !known && rule != nil && entry.Sealed != "" && info.Secret[i] {
-			return nil, fault.Newf(fault.CapabilityUnsupported, "a policy has to decide about a change of %s, and %s", k.Name(), entry.Sealed).
-				WithHint("Servers of one database need the same server.secret.")
-		}
-		if past.Values[i], err = account.Bound(v); err != nil {
-			return nil, err
-		}
-	}
-	return t.Reader.PastImage(ctx, t.SQL, t.by.Of(k).Entity, k.BoundID(id), past, rule, condition)
 }
 
 // reading is the attempt of who reads outside of a run: it writes nothing, and nobody is told
