@@ -6,7 +6,6 @@ var largeReceivers = map[string]oversized{
 	"entities.Provider":                    {38, "opens databases, the ledger and books, and answers for their health; each is to be a type"},
 	"entities/entgen.model":                {39, "reading schemas and checking them fill the same lists of problems"},
 	"entities/internal/engine.Engine":      {66, "is being cut into rooms"},
-	"entities/internal/engine.restoration": {47, "is being cut into rooms"},
 	"entities/internal/read.Engine":        {41, "each reading operation is a method beside the statements that it needs"},
 	"framework.Instance":                   {61, "puts the app together: parts that know each other by it alone"},
 	"framework/catalog.View":               {29, "one question each that surfaces ask of what a caller may see"},

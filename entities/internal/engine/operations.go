@@ -138,7 +138,7 @@ func (e *Engine) handler(o *model.Operation, name string) catalog.Handler {
 				}
 			}
 			if r := undo.Restoring(ctx); r != nil && o.Access.Writes() {
-				out, err = e.restoreInPlace(ctx, t, k, o.Name, r)
+				out, err = t.restoring().InPlaceOf(ctx, k, o.Name, r)
 				return t.Verdict(err)
 			}
 			if out, err = handle(ctx, e, t, k, call); err == nil && o.Access.Writes() {

@@ -6,8 +6,8 @@ import (
 
 	"entgo.io/ent"
 
-	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/internal/restore"
 	"github.com/koan-go/koan/entities/internal/rules"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/store"
@@ -16,10 +16,10 @@ import (
 // tx is one set's transaction in one attempt, and what its calls do in it.
 type tx struct {
 	*mutations
-	engine   *Engine
-	caller   *rules.View // of the call that is being served
-	restored map[changes.Row]*restored
-	depth    int // mutations of the app's own code that are being made
+	engine *Engine
+	caller *rules.View   // of the call that is being served
+	undo   *restore.Undo // nil until the first call that restores rows
+	depth  int           // mutations of the app's own code that are being made
 }
 
 var (

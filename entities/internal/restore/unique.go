@@ -1,4 +1,4 @@
-package engine
+package restore
 
 import (
 	"context"
@@ -17,12 +17,15 @@ import (
 // occupied says why a row cannot have a unique value back.
 const occupied = "another row that the run changed has this value now, and cannot be restored before this one"
 
-// freeUnique frees the unique values that the row is going to have. A row that has one now and
+// uniqueKeys are the unique values that a row is going to have.
+type uniqueKeys struct{ *row }
+
+// free frees them. A row that has one now and
 // that this undo restores as well gets a temporary value until it is its turn: values that a run
 // has exchanged have no order in which they can go back. A row that is left, which skip is for,
 // would keep that value, so nothing is freed then.
-func (x *restoration) freeUnique(ctx context.Context, now, wanted account.HeldRow) error {
-	for _, key := range x.info.Unique {
+func (x *uniqueKeys) free(ctx context.Context, now, wanted account.HeldRow) error {
+	for _, key := range x.table.Unique {
 		id, err := x.otherWith(ctx, key, now, wanted)
 		if err != nil {
 			return err
@@ -30,13 +33,13 @@ func (x *restoration) freeUnique(ctx context.Context, now, wanted account.HeldRo
 		if id == nil {
 			continue
 		}
-		other := x.all.Row(x.row.Set, x.k.Name(), x.k.FormatID(id))
+		other := x.all.Row(x.of.Set, x.k.Name(), x.k.FormatID(id))
 		if other == nil || other.Restored || other.Action() != string(store.Update) {
 			continue // the statement will say it
 		}
 		freed := false
 		for i := 0; i < len(key) && !freed && !x.all.Skip; i++ {
-			if freed, err = x.free(ctx, key[i], id); err != nil {
+			if freed, err = x.freeColumn(ctx, key[i], id); err != nil {
 				return err
 			}
 		}
@@ -49,12 +52,12 @@ func (x *restoration) freeUnique(ctx context.Context, now, wanted account.HeldRo
 
 // otherWith returns the id of another row that has what the row is going to have in the columns
 // of a key, nil for none.
-func (x *restoration) otherWith(ctx context.Context, key []*schema.Column, now, wanted account.HeldRow) (any, error) {
+func (x *uniqueKeys) otherWith(ctx context.Context, key []*schema.Column, now, wanted account.HeldRow) (any, error) {
 	changes := false
-	b := x.t.Statement()
+	b := x.undo.Statement()
 	b.Raw("SELECT ").Name(x.k.Entity.Key.Name).Raw(" FROM ").Name(x.k.Entity.Table).Raw(" WHERE ")
 	for _, c := range key {
-		i := slices.Index(x.info.Columns, c.Name)
+		i := slices.Index(x.table.Columns, c.Name)
 		if i < 0 || wanted[i] == nil {
 			return nil, nil
 		}
@@ -69,28 +72,28 @@ func (x *restoration) otherWith(ctx context.Context, key []*schema.Column, now, 
 	if !changes {
 		return nil, nil
 	}
-	ids, err := x.t.IDs(ctx, x.k, b)
+	ids, err := x.undo.IDs(ctx, x.k, b)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
 	return ids[0], nil
 }
 
-// free gives another row a temporary value in a column, and reports whether it did: only columns whose
+// freeColumn gives another row a temporary value in a column, and reports whether it did: only columns whose
 // type surely has a value that no row has are written. A value that the database refuses, by a check of
 // its own, is a conflict.
-func (x *restoration) free(ctx context.Context, c *schema.Column, id any) (freed bool, err error) {
+func (x *uniqueKeys) freeColumn(ctx context.Context, c *schema.Column, id any) (freed bool, err error) {
 	var v any
 	switch {
 	case c.Nullable:
-	case account.Referred(x.Model, x.k, c.Name) != nil || len(c.SchemaType) > 0:
+	case account.Referred(x.undo.Model, x.k, c.Name) != nil || len(c.SchemaType) > 0:
 		return false, nil
 	case c.Type == field.TypeUUID, c.Type == field.TypeString && (c.Size == 0 || c.Size >= 36):
 		v = uuid.NewString()
 	case c.Type.Integer():
-		b := x.t.Statement()
+		b := x.undo.Statement()
 		b.Raw("SELECT MIN(").Name(c.Name).Raw(") FROM ").Name(x.k.Entity.Table)
-		least, err := x.t.Integer(ctx, b)
+		least, err := x.undo.Integer(ctx, b)
 		if err != nil || least <= math.MinInt16 { // which is the least that some columns hold
 			return false, err
 		}
@@ -98,17 +101,17 @@ func (x *restoration) free(ctx context.Context, c *schema.Column, id any) (freed
 	default:
 		return false, nil
 	}
-	if err := x.t.Past.Keep(ctx, x.k, []any{id}, true); err != nil {
+	if err := x.undo.Past.Keep(ctx, x.k, []any{id}, true); err != nil {
 		return false, err
 	}
-	if _, err := x.t.Expect(ctx, x.k, []any{id}, store.Update); err != nil {
+	if _, err := x.undo.Expect(ctx, x.k, []any{id}, store.Update); err != nil {
 		return false, err
 	}
-	b := x.t.Statement()
+	b := x.undo.Statement()
 	b.Raw("UPDATE ").Name(x.k.Entity.Table).Raw(" SET ").Name(c.Name).Raw(" = ").Arg(v)
 	b.Raw(" WHERE ").Name(x.k.Entity.Key.Name).Raw(" = ").Arg(x.k.BoundID(id))
-	_, err = x.t.SQL.ExecContext(ctx, string(b.Text()), b.Args()...)
-	if err != nil && x.t.Backend.Violation(err) != nil {
+	_, err = x.undo.SQL.ExecContext(ctx, string(b.Text()), b.Args()...)
+	if err != nil && x.undo.Backend.Violation(err) != nil {
 		x.fail(x.field(c.Name), occupied)
 		return false, undo.Conflict(x.places)
 	}

@@ -1,4 +1,4 @@
-package engine
+package restore
 
 import (
 	"encoding/json"

@@ -1,8 +1,7 @@
-package engine
+package restore
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"github.com/koan-go/koan/entities/internal/account"
@@ -14,29 +13,6 @@ import (
 	"github.com/koan-go/koan/framework/run/undo"
 )
 
-// restoreInPlace restores rows in place of an operation, and returns what that returns.
-func (e *Engine) restoreInPlace(ctx context.Context, t *tx, k *model.Kind, op string, all *undo.Restoration) (json.RawMessage, error) {
-	if err := e.restore(ctx, t, all); err != nil {
-		return nil, err
-	}
-	if op == "delete" || op == "delete-many" {
-		return countAnswer("deleted", 1), nil
-	}
-	id, err := k.ParseID(all.Rows[0].ID)
-	if err != nil {
-		return nil, err
-	}
-	there, err := t.Exists(ctx, k, id)
-	if err != nil || !there {
-		return json.RawMessage("{}"), err
-	}
-	out, err := e.answer(ctx, t, k, id, nil)
-	if op == "upsert-many" {
-		out = append(append([]byte(`{"items":[`), out...), `]}`...)
-	}
-	return out, err
-}
-
 // link is a link of the row that the run made or took away.
 type link struct {
 	join  *account.Join
@@ -44,13 +20,26 @@ type link struct {
 	added bool
 }
 
-// links returns the links of the row that the run changed in all, as far as their tables are
-// still there.
-func (x *restoration) links() (out []link) {
+// links are those of a row.
+type links struct {
+	*row
+	changed []link // by the run in all, as far as their tables are still there
+}
+
+// linksOf returns the links of a row.
+func linksOf(x *row) *links {
+	if x.table == nil {
+		return &links{row: x}
+	}
+	return &links{x, x.changedLinks()}
+}
+
+// changedLinks returns the links that the run changed in all, as far as their tables are still there.
+func (x *row) changedLinks() (out []link) {
 	type key struct{ table, own, other, id string }
 	at := map[key]int{}
 	for _, s := range x.Links {
-		i := slices.IndexFunc(x.info.Joins, func(j account.Join) bool { return j.Table == s.Table && j.Own == s.Own && j.Other == s.Other })
+		i := slices.IndexFunc(x.table.Joins, func(j account.Join) bool { return j.Table == s.Table && j.Own == s.Own && j.Other == s.Other })
 		if i < 0 {
 			continue
 		}
@@ -64,7 +53,7 @@ func (x *restoration) links() (out []link) {
 					continue
 				}
 				at[k] = len(out)
-				out = append(out, link{&x.info.Joins[i], id, added})
+				out = append(out, link{&x.table.Joins[i], id, added})
 			}
 		}
 		add(s.Added, true)
@@ -73,9 +62,25 @@ func (x *restoration) links() (out []link) {
 	return slices.DeleteFunc(out, func(l link) bool { return l.join == nil })
 }
 
-// checkLinks notes the links that somebody changed since. Of a row that is to go, these are all
+// reads reports whether the caller may read a link.
+func (x *links) reads(ctx context.Context, j *account.Join, other string) (bool, error) {
+	if j.Edge == nil || !x.undo.caller.ReadsEdge(x.k, j.Edge) || !x.undo.caller.Shows(j.Edge.Target) {
+		return false, nil
+	}
+	if !x.undo.caller.Hides(j.Edge.Target) {
+		return true, nil
+	}
+	id, err := j.Edge.Target.ScanID(other)
+	if err != nil {
+		return false, nil
+	}
+	seen, err := x.undo.caller.Readable(ctx, j.Edge.Target, []any{id})
+	return len(seen) > 0, err
+}
+
+// check notes the links that somebody changed since. Of a row that is to go, these are all
 // that the run has not made.
-func (x *restoration) checkLinks(ctx context.Context, found *account.Past, whole bool) error {
+func (x *links) check(ctx context.Context, found *account.Past, whole bool) error {
 	own, err := account.HeldID(x.k, x.id)
 	if err != nil {
 		return err
@@ -86,12 +91,12 @@ func (x *restoration) checkLinks(ctx context.Context, found *account.Past, whole
 	}
 	made := map[linked]bool{}
 	var since []*account.Join
-	for _, l := range x.links() {
+	for _, l := range x.changed {
 		made[linked{l.join, l.other}] = l.added
-		if x.t.Past.HadLink(l.join, own, l.other) == l.added {
+		if x.undo.Past.HadLink(l.join, own, l.other) == l.added {
 			continue
 		}
-		read, err := x.readsLink(ctx, l.join, l.other)
+		read, err := x.reads(ctx, l.join, l.other)
 		if err != nil {
 			return err
 		}
@@ -99,16 +104,16 @@ func (x *restoration) checkLinks(ctx context.Context, found *account.Past, whole
 			since = append(since, l.join)
 		}
 	}
-	for i := range x.info.Joins {
-		j := &x.info.Joins[i]
+	for i := range x.table.Joins {
+		j := &x.table.Joins[i]
 		if !whole {
 			continue
 		}
-		for _, other := range x.t.Past.FoundLinks(j, own) {
-			if !x.t.Past.HadLink(j, own, other) || made[linked{j, other}] || x.goesWith(j, other) {
+		for _, other := range x.undo.Past.FoundLinks(j, own) {
+			if !x.undo.Past.HadLink(j, own, other) || made[linked{j, other}] || x.goesWith(j, other) {
 				continue
 			}
-			read, err := x.readsLink(ctx, j, other)
+			read, err := x.reads(ctx, j, other)
 			if err != nil {
 				return err
 			}
@@ -119,12 +124,12 @@ func (x *restoration) checkLinks(ctx context.Context, found *account.Past, whole
 	}
 	for _, j := range slices.Compact(since) {
 		name := ""
-		if j.Edge != nil && x.t.caller.ReadsEdge(x.k, j.Edge) {
+		if j.Edge != nil && x.undo.caller.ReadsEdge(x.k, j.Edge) {
 			name = j.Edge.JSON.Name
 		}
 		p := x.place(name, "its links were changed since")
 		if x.all.Skip && !whole {
-			x.row.Left = append(x.row.Left, p)
+			x.of.Left = append(x.of.Left, p)
 			continue
 		}
 		x.places = append(x.places, p)
@@ -133,13 +138,13 @@ func (x *restoration) checkLinks(ctx context.Context, found *account.Past, whole
 }
 
 // goesWith reports whether the row at the other side goes in this undo, too.
-func (x *restoration) goesWith(j *account.Join, other string) bool {
+func (x *links) goesWith(j *account.Join, other string) bool {
 	r := x.otherRow(j, other)
 	return r != nil && r.Action() == string(store.Create)
 }
 
 // otherRow returns the row at the other side of a link, where the undo restores it.
-func (x *restoration) otherRow(j *account.Join, other string) *undo.Row {
+func (x *links) otherRow(j *account.Join, other string) *undo.Row {
 	target := x.targetOf(j)
 	if target == nil {
 		return nil
@@ -148,21 +153,32 @@ func (x *restoration) otherRow(j *account.Join, other string) *undo.Row {
 	if err != nil {
 		return nil
 	}
-	return x.all.Row(x.row.Set, target.Name(), target.FormatID(id))
+	return x.all.Row(x.of.Set, target.Name(), target.FormatID(id))
+}
+
+// targetOf returns the kind of the rows at the other side of a join table, nil where it is not
+// exposed.
+func (x *links) targetOf(j *account.Join) *model.Kind {
+	for _, k := range x.undo.Model.ByName {
+		if k.Entity.Table == j.Target {
+			return k
+		}
+	}
+	return nil
 }
 
 // isChanged reports whether somebody has changed a link since.
-func (x *restoration) isChanged(own string, l link) bool {
-	return x.t.Past.HadLink(l.join, own, l.other) != l.added
+func (x *links) isChanged(own string, l link) bool {
+	return x.undo.Past.HadLink(l.join, own, l.other) != l.added
 }
 
-// buildLinks puts links into the row's builder, and reports whether there are any.
-func (x *restoration) buildLinks(ctx context.Context, w shim.Write, creating bool) (linked bool, err error) {
+// build puts links into the row's builder, and reports whether there are any.
+func (x *links) build(ctx context.Context, w shim.Write, creating bool) (linked bool, err error) {
 	own, err := account.HeldID(x.k, x.id)
 	if err != nil {
 		return false, err
 	}
-	for _, l := range x.links() {
+	for _, l := range x.changed {
 		if l.join.Edge == nil || creating == l.added || x.isChanged(own, l) {
 			continue
 		}
@@ -173,7 +189,7 @@ func (x *restoration) buildLinks(ctx context.Context, w shim.Write, creating boo
 		if err != nil {
 			continue
 		}
-		there, err := x.t.Exists(ctx, l.join.Edge.Target, id)
+		there, err := x.undo.Exists(ctx, l.join.Edge.Target, id)
 		if err != nil {
 			return false, err
 		}
@@ -197,13 +213,13 @@ func (x *restoration) buildLinks(ctx context.Context, w shim.Write, creating boo
 	return linked, nil
 }
 
-// restoreLinks makes the row's links what they were, those that no builder has made.
-func (x *restoration) restoreLinks(ctx context.Context) error {
+// restore makes the row's links what they were, those that no builder has made.
+func (x *links) restore(ctx context.Context) error {
 	own, err := account.HeldID(x.k, x.id)
 	if err != nil {
 		return err
 	}
-	for _, l := range x.links() {
+	for _, l := range x.changed {
 		if x.isChanged(own, l) {
 			continue
 		}
@@ -226,10 +242,10 @@ func (x *restoration) restoreLinks(ctx context.Context) error {
 	return nil
 }
 
-func (x *restoration) isLinked(ctx context.Context, l link) (bool, error) {
-	b := x.t.Statement()
+func (x *links) isLinked(ctx context.Context, l link) (bool, error) {
+	b := x.undo.Statement()
 	b.Raw("SELECT count(*) FROM ").Name(l.join.Table).Raw(" WHERE ").Name(l.join.Own).Raw(" = ").Arg(x.k.BoundID(x.id)).Raw(" AND CAST(").Name(l.join.Other).Raw(" AS TEXT) = ").Arg(l.other)
-	rows, err := x.t.SQL.QueryContext(ctx, string(b.Text()), b.Args()...)
+	rows, err := x.undo.SQL.QueryContext(ctx, string(b.Text()), b.Args()...)
 	if err != nil {
 		return false, err
 	}
@@ -243,16 +259,16 @@ func (x *restoration) isLinked(ctx context.Context, l link) (bool, error) {
 	return n > 0, rows.Err()
 }
 
-func (x *restoration) unlink(ctx context.Context, l link) error {
-	b := x.t.Statement()
+func (x *links) unlink(ctx context.Context, l link) error {
+	b := x.undo.Statement()
 	b.Raw("DELETE FROM ").Name(l.join.Table).Raw(" WHERE ").Name(l.join.Own).Raw(" = ").Arg(x.k.BoundID(x.id)).Raw(" AND CAST(").Name(l.join.Other).Raw(" AS TEXT) = ").Arg(l.other)
-	_, err := x.t.SQL.ExecContext(ctx, string(b.Text()), b.Args()...)
-	x.t.Touched = x.t.Touched || err == nil
+	_, err := x.undo.SQL.ExecContext(ctx, string(b.Text()), b.Args()...)
+	x.undo.Touched = x.undo.Touched || err == nil
 	return err
 }
 
 // link links the row again. What it is linked with may come later in the undo.
-func (x *restoration) link(ctx context.Context, l link) error {
+func (x *links) link(ctx context.Context, l link) error {
 	target := x.targetOf(l.join)
 	var other any = l.other
 	if target != nil {
@@ -260,49 +276,49 @@ func (x *restoration) link(ctx context.Context, l link) error {
 		if err != nil {
 			return err
 		}
-		there, err := x.t.Exists(ctx, target, id)
+		there, err := x.undo.Exists(ctx, target, id)
 		if err != nil {
 			return err
 		}
 		if !there {
-			x.missing(l)
+			x.noteMissing(l)
 			return nil
 		}
 		other = target.BoundID(id)
 	}
-	b := x.t.Statement()
+	b := x.undo.Statement()
 	b.Raw("INSERT INTO ").Name(l.join.Table).Raw(" (").Name(l.join.Own).Raw(", ").Name(l.join.Other).Raw(") VALUES (").Arg(x.k.BoundID(x.id)).Raw(", ").Arg(other).Raw(")")
-	if _, err := x.t.SQL.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
-		return x.refused(x.writeFault(ctx, x.t, x.k, x.values(), err))
+	if _, err := x.undo.SQL.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
+		return x.refused(x.undo.host.WriteFault(ctx, x.k, x.values(), err))
 	}
-	x.t.Touched = true
+	x.undo.Touched = true
 	return nil
 }
 
-// missing notes that the other side of a link is not there.
-func (x *restoration) missing(l link) {
+// noteMissing notes that the other side of a link is not there.
+func (x *links) noteMissing(l link) {
 	name := ""
-	if l.join.Edge != nil && x.t.caller.ReadsEdge(x.k, l.join.Edge) {
+	if l.join.Edge != nil && x.undo.caller.ReadsEdge(x.k, l.join.Edge) {
 		name = l.join.Edge.JSON.Name
 	}
 	p := x.place(name, "what it was linked with is not there any more")
-	if name != "" && x.t.caller.Knows(l.join.Edge.Target) {
+	if name != "" && x.undo.caller.Knows(l.join.Edge.Target) {
 		p.Message = l.join.Edge.Target.Name() + " " + filter.Quote(l.other) + ", which it was linked with, is not there any more"
 	}
 	switch r := x.otherRow(l.join, l.other); {
 	case r != nil && r.Action() == string(store.Delete):
-		x.row.Waiting = append(x.row.Waiting, p)
+		x.of.Waiting = append(x.of.Waiting, p)
 	case x.all.Skip:
-		x.row.Left = append(x.row.Left, p)
+		x.of.Left = append(x.of.Left, p)
 	default:
 		x.places = append(x.places, p)
 	}
 }
 
-// mayLink refuses to restore links that others may write, and the caller may not.
-func (x *restoration) mayLink() error {
-	for _, l := range x.links() {
-		if l.join.Edge != nil && !x.t.caller.WritesEdge(x.k, l.join.Edge) {
+// mayWrite refuses to restore links that others may write, and the caller may not.
+func (x *links) mayWrite() error {
+	for _, l := range x.changed {
+		if l.join.Edge != nil && !x.undo.caller.WritesEdge(x.k, l.join.Edge) {
 			return fault.New(fault.Forbidden, "it changes a relationship that you may not write")
 		}
 	}
