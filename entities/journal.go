@@ -40,7 +40,7 @@ func (p *Provider) openBooks(ctx context.Context, host catalog.Host, owner datab
 
 // logChanges has commits followed where the journal keeps what they changed.
 func (p *Provider) logChanges(b *books.Books) {
-	log := &p.engine.Log
+	log := p.engine.Log
 	switch j := b.Journal; {
 	case j == nil:
 		log.Off = "journal.enabled was false"

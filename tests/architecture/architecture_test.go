@@ -236,7 +236,7 @@ func TestGroundFloorImports(t *testing.T) {
 
 // entityRooms are the rooms of the entities' engine, from the ground up, and which of the others each knows. What
 // a transaction is knows nobody who asks; rules know a transaction, and not what is written in it; the account of that asks rules, and knows
-// no operation; an undo asks the operations through an interface of its own.
+// no operation; an undo and the change log ask those who use them through interfaces of their own.
 var entityRooms = map[string][]string{
 	"changes":     {"model"},
 	"filter":      {},
@@ -245,6 +245,7 @@ var entityRooms = map[string][]string{
 	"transaction": {"changes", "model", "read", "write"},
 	"rules":       {"changes", "filter", "model", "transaction"},
 	"account":     {"changes", "filter", "model", "read", "rules", "transaction"},
+	"changelog":   {"account", "filter", "model"},
 	"restore":     {"account", "changes", "filter", "model", "rules"},
 }
 

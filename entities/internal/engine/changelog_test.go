@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities"
-	"github.com/koan-go/koan/entities/internal/engine"
+	"github.com/koan-go/koan/entities/internal/changelog"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
@@ -257,7 +257,7 @@ func TestLogIsPruned(t *testing.T) {
 	db := beside(t, at, "default")
 	_, err := db.Exec(age)
 	require.NoError(t, err)
-	require.NoError(t, log.(*engine.ChangeLog).Prune(t.Context(), "default", false))
+	require.NoError(t, log.(*changelog.Log).Prune(t.Context(), "default", false))
 	require.False(t, holds(follow.Head{}))
 	require.False(t, holds(heads[0]))
 	require.True(t, holds(heads[1]), "everything after it is there")
@@ -265,7 +265,7 @@ func TestLogIsPruned(t *testing.T) {
 	entries, err := log.Entries(t.Context(), "default", 0, 10)
 	require.NoError(t, err)
 	require.Len(t, entries, 1)
-	require.NoError(t, log.(*engine.ChangeLog).Prune(t.Context(), "default", false))
+	require.NoError(t, log.(*changelog.Log).Prune(t.Context(), "default", false))
 	require.True(t, holds(heads[1]))
 }
 
@@ -280,17 +280,17 @@ func TestLogIsBounded(t *testing.T) {
 	for i := range 5 {
 		a.call("Todo.upsert", fmt.Sprintf(`{"model":{"id":"t%d","title":"x"}}`, i))
 	}
-	log.(*engine.ChangeLog).Close() // else what runs in the background prunes, too
+	log.(*changelog.Log).Close() // else what runs in the background prunes, too
 	_, err := beside(t, at, "default").Exec("UPDATE koan_changes SET changes = " + map[bool]string{true: "decode(repeat('00', 400000), 'hex')", false: "zeroblob(400000)"}[pgtest.Here(t)])
 	require.NoError(t, err)
 	before, err := log.Head(t.Context(), "default")
 	require.NoError(t, err)
-	require.NoError(t, log.(*engine.ChangeLog).Prune(t.Context(), "default", false))
+	require.NoError(t, log.(*changelog.Log).Prune(t.Context(), "default", false))
 	entries, err := log.Entries(t.Context(), "default", 0, 10)
 	require.NoError(t, err)
 	require.NotEmpty(t, entries)
 	require.EqualValues(t, 1, entries[0].Position, "nothing is too old")
-	require.NoError(t, log.(*engine.ChangeLog).Prune(t.Context(), "default", true))
+	require.NoError(t, log.(*changelog.Log).Prune(t.Context(), "default", true))
 	entries, err = log.Entries(t.Context(), "default", 0, 10)
 	require.NoError(t, err)
 	require.Equal(t, before.Position-1, entries[0].Position, "the last two have room")

@@ -10,11 +10,11 @@ package engine
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"slices"
 	"time"
 
 	"github.com/koan-go/koan/entities/internal/account"
+	"github.com/koan-go/koan/entities/internal/changelog"
 	"github.com/koan-go/koan/entities/internal/migrate"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
@@ -44,7 +44,7 @@ type Engine struct {
 	Beginnings *books.Beginnings
 
 	// Log keeps what commits changed, for those who follow changes.
-	Log ChangeLog
+	Log *changelog.Log
 
 	rules    *rules.Rules
 	tables   account.Tables
@@ -63,7 +63,7 @@ var (
 func New(app *shim.App, viewer rules.Viewer) *Engine {
 	m := model.New(app)
 	e := &Engine{Model: m, rules: &rules.Rules{Model: m, Viewer: viewer}, tables: account.TablesOf(m), data: &transaction.Data{Model: m}, declared: model.DeclaredSets(app.Graph)}
-	e.Log.engine, e.Log.Logger = e, slog.Default()
+	e.Log = changelog.New(logData{e})
 	return e
 }
 

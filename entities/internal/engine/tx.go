@@ -107,8 +107,8 @@ func (t *tx) Commit(ctx context.Context, r store.Receipt) error {
 	if fault.CodeOf(err) == fault.OutcomeUnknown && t.Touched && t.engine.committed(ctx, t.Set, r) {
 		err = t.SQL.Rollback(ctx) // of what is over: it gives back what is left of it
 	}
-	if err == nil && t.Touched {
-		t.engine.announce(t.Set)
+	if err == nil && t.Touched && t.engine.logsChanges() {
+		t.engine.Log.Announce(t.Set)
 	}
 	return t.Finish(t.CommitFault(err))
 }
