@@ -9,7 +9,7 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
-	"github.com/koan-go/koan/entities/internal/write"
+	"github.com/koan-go/koan/entities/internal/statement"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/fault"
@@ -268,7 +268,7 @@ func (b *bulk) insertAll(ctx context.Context, pending []int) error {
 // insertAlike inserts rows of one shape and matches what comes back with their models:
 // by id or, if the database generates the ids, by order, which is that of the rows.
 func (b *bulk) insertAlike(ctx context.Context, some []int) error {
-	rows, at := make([]write.Row, len(some)), make(map[string]int, len(some))
+	rows, at := make([]statement.Row, len(some)), make(map[string]int, len(some))
 	named := false
 	for n, i := range some {
 		p := b.ready[i]

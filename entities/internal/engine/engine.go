@@ -19,8 +19,8 @@ import (
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/entities/internal/rules"
+	"github.com/koan-go/koan/entities/internal/statement"
 	"github.com/koan-go/koan/entities/internal/transaction"
-	"github.com/koan-go/koan/entities/internal/write"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/fault"
@@ -98,7 +98,7 @@ func (e *Engine) Open(way migrate.Way, open func(database.Schema) (database.Back
 	}
 	e.data.Reader = read.New(e.data.Backend.Dialect())
 	e.data.Reader.Indexed = way != nil // an app that migrates its own tables has none of our indexes
-	e.data.Writer = write.New(e.data.Reader)
+	e.data.Writer = statement.New(e.data.Reader)
 	return nil
 }
 

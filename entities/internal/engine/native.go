@@ -11,7 +11,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/account"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
-	"github.com/koan-go/koan/entities/internal/write"
+	"github.com/koan-go/koan/entities/internal/statement"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/store"
@@ -49,7 +49,7 @@ type prepared struct {
 	model  *model.Values
 	fresh  bool // it is a new row
 	id     any  // native; nil where the database makes it
-	row    write.Row
+	row    statement.Row
 	forget func() // takes its place on the tape back
 }
 
@@ -77,7 +77,7 @@ func (e *Engine) prepare(ctx context.Context, t *tx, k *model.Kind, m *model.Val
 	p := &prepared{model: m, fresh: true, row: row}
 	if id, ok := k.ID(w.Mutation); ok {
 		p.id = id
-		p.row = append(write.Row{{Column: k.Entity.Key.Name, V: k.BoundID(id)}}, row...)
+		p.row = append(statement.Row{{Column: k.Entity.Key.Name, V: k.BoundID(id)}}, row...)
 	}
 	return p, nil
 }
@@ -128,8 +128,8 @@ func (e *Engine) runDefaultsAndHook(ctx context.Context, t *tx, k *model.Kind, m
 }
 
 // row returns what a mutation writes to its own table, in the order of columns.
-func rowOf(k *model.Kind, m ent.Mutation) (write.Row, error) {
-	out := make(write.Row, 0, len(k.Entity.Columns)+1)
+func rowOf(k *model.Kind, m ent.Mutation) (statement.Row, error) {
+	out := make(statement.Row, 0, len(k.Entity.Columns)+1)
 	for i := range k.Entity.Columns {
 		c := &k.Entity.Columns[i]
 		if v, ok := m.Field(c.Name); ok {
@@ -137,23 +137,23 @@ func rowOf(k *model.Kind, m ent.Mutation) (write.Row, error) {
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, write.Value{Column: c.Name, V: arg})
+			out = append(out, statement.Value{Column: c.Name, V: arg})
 			continue
 		}
 		if m.FieldCleared(c.Name) {
-			out = append(out, write.Value{Column: c.Name})
+			out = append(out, statement.Value{Column: c.Name})
 			continue
 		}
 		if v, ok := m.AddedField(c.Name); ok {
-			out = append(out, write.Value{Column: c.Name, V: v, Add: true})
+			out = append(out, statement.Value{Column: c.Name, V: v, Add: true})
 		}
 	}
 	for i := range k.Edges {
 		if e := &k.Edges[i]; e.Keyed && e.JSON.Reference == "" {
 			if ids := m.AddedIDs(e.Column.Ent); len(ids) > 0 {
-				out = append(out, write.Value{Column: e.Column.OwnKey, V: e.Target.BoundID(ids[0])})
+				out = append(out, statement.Value{Column: e.Column.OwnKey, V: e.Target.BoundID(ids[0])})
 			} else if m.EdgeCleared(e.Column.Ent) {
-				out = append(out, write.Value{Column: e.Column.OwnKey})
+				out = append(out, statement.Value{Column: e.Column.OwnKey})
 			}
 		}
 	}
@@ -184,7 +184,7 @@ func (e *Engine) insert(ctx context.Context, t *tx, k *model.Kind, p *prepared) 
 	var held []any
 	more := t.Past.HeldAsReturned(k)
 	err = t.SQL.Alone(func() (wrote bool, err error) {
-		err = e.data.Writer.Insert(t.RowContext(ctx), t.SQL, k.Entity, []write.Row{p.row}, p.model.ID != nil, more, func(key any, row []byte, values []any) (err error) {
+		err = e.data.Writer.Insert(t.RowContext(ctx), t.SQL, k.Entity, []statement.Row{p.row}, p.model.ID != nil, more, func(key any, row []byte, values []any) (err error) {
 			wrote, out, held = true, read.Own(row), values
 			id, err = k.ScanID(key)
 			return err
@@ -260,7 +260,7 @@ func (e *Engine) prepareAndUpdate(ctx context.Context, t *tx, k *model.Kind, id 
 }
 
 // checkWidth refuses what a model writes to a row where that alone is more than anybody could read.
-func (t *tx) checkWidth(k *model.Kind, m *model.Values, row write.Row) error {
+func (t *tx) checkWidth(k *model.Kind, m *model.Values, row statement.Row) error {
 	widest, most := "", 0
 	for i := range row {
 		if n := row[i : i+1].Size(); n > most {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/account"
 	"github.com/koan-go/koan/entities/internal/model"
-	"github.com/koan-go/koan/entities/internal/write"
+	"github.com/koan-go/koan/entities/internal/statement"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -136,7 +136,7 @@ func (t *mutations) countVersions(ctx context.Context, rows []account.Pending) e
 		for i, p := range same {
 			keys[i] = k.BoundID(p.ID)
 		}
-		up := write.Row{{Column: k.Entity.VersionColumn, V: 1, Add: true}}
+		up := statement.Row{{Column: k.Entity.VersionColumn, V: 1, Add: true}}
 		if _, err := t.Writer.UpdateMany(ctx, t.SQL, k.Entity, keys, up); err != nil {
 			return err
 		}

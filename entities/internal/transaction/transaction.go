@@ -14,7 +14,7 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
-	"github.com/koan-go/koan/entities/internal/write"
+	"github.com/koan-go/koan/entities/internal/statement"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/database/sqltext"
@@ -27,7 +27,7 @@ type Data struct {
 	Model   *model.Model
 	Backend database.Backend
 	Reader  *read.Engine
-	Writer  *write.Writer
+	Writer  *statement.Writer
 }
 
 // Tx is one set's transaction in one attempt.

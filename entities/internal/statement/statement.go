@@ -1,11 +1,11 @@
-// Package write makes the statements that store rows: INSERT, UPDATE and DELETE
+// Package statement makes the statements that store rows: INSERT, UPDATE and DELETE
 // of one entity's table, each of them giving back what it left behind, so that a
 // write and its answer are one statement.
 //
 // What belongs here: the text of writing statements. What must never: ent, what
 // may be written and by whom, or an answer made of anything but what the database
 // gave back.
-package write
+package statement
 
 import (
 	"context"
