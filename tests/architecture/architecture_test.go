@@ -245,6 +245,7 @@ var entityRooms = map[string][]string{
 	"transaction": {"changes", "model", "read", "statement"},
 	"rules":       {"changes", "filter", "model", "transaction"},
 	"account":     {"changes", "filter", "model", "read", "rules", "transaction"},
+	"mutation":    {"account", "changes", "filter", "model", "statement", "transaction"},
 	"changelog":   {"account", "filter", "model"},
 	"restore":     {"account", "changes", "filter", "model", "rules"},
 }

@@ -42,7 +42,7 @@ type bulk struct {
 
 // upsertMany stores models in order.
 func (e *Engine) upsertMany(ctx context.Context, t *tx, k *model.Kind, models []*model.Values, call catalog.Call) (json.RawMessage, error) {
-	if err := t.counts.countPastAll(ctx, k, models); err != nil {
+	if err := t.Counts.CountPastAll(ctx, k, models); err != nil {
 		return nil, err
 	}
 	b := &bulk{Engine: e, t: t, k: k, call: call, models: models, items: make([][]byte, len(models)), problems: map[int]*fault.Fault{}}

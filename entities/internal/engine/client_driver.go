@@ -9,6 +9,7 @@ import (
 	"entgo.io/ent/dialect"
 	entsql "entgo.io/ent/dialect/sql"
 
+	"github.com/koan-go/koan/entities/internal/mutation"
 	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
@@ -44,7 +45,7 @@ func (d *clientDriver) route(ctx context.Context, write bool) (context.Context, 
 func (d *clientDriver) Exec(ctx context.Context, query string, args, v any) error {
 	ctx, to, s, err := d.route(ctx, true)
 	if err == nil && s != nil {
-		err = s.t.beforeUpsert(ctx, query)
+		err = s.t.BeforeUpsert(ctx, query)
 	}
 	if err != nil {
 		return err
@@ -56,7 +57,7 @@ func (d *clientDriver) Exec(ctx context.Context, query string, args, v any) erro
 func (d *clientDriver) Query(ctx context.Context, query string, args, v any) error {
 	ctx, to, s, err := d.route(ctx, false)
 	if err == nil && s != nil {
-		err = s.t.beforeUpsert(ctx, query)
+		err = s.t.BeforeUpsert(ctx, query)
 	}
 	if err != nil {
 		return err
@@ -176,13 +177,13 @@ func (t *tx) Guard(ctx context.Context, query string, raw bool) error {
 		return fault.New(fault.InvalidRequest, "something was written in a run's transaction with a context that is not the run's").
 			WithHint("Pass on the context that the action, hook or function of Instance.Tx got.")
 	case !raw:
-		return t.beforeUpsert(ctx, query)
+		return t.BeforeUpsert(ctx, query)
 	case s.own:
 		if _, err := run.Join(ctx, t.engine, t.Set, true); err != nil {
 			return err
 		}
 	case !t.SQL.Writing():
-		return errReading
+		return mutation.ErrReading
 	}
 	t.Touched = true
 	t.Past.Unnamed++

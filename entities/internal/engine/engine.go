@@ -17,6 +17,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/changelog"
 	"github.com/koan-go/koan/entities/internal/migrate"
 	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/internal/mutation"
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/entities/internal/rules"
 	"github.com/koan-go/koan/entities/internal/statement"
@@ -178,7 +179,7 @@ func (e *Engine) Begin(ctx context.Context, a store.Attempt, set string) (store.
 func (e *Engine) newTx(a store.Attempt, set string) *tx {
 	t := &tx{engine: e}
 	inner := transaction.New(e.data, a, set, t)
-	t.mutations = &mutations{Account: account.New(inner, e.tables, e.logsChanges()), counts: idCounter{Tx: inner}}
+	t.Mutations = mutation.Of(account.New(inner, e.tables, e.logsChanges()))
 	return t
 }
 

@@ -8,6 +8,7 @@ import (
 	"entgo.io/ent"
 
 	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/internal/mutation"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -61,7 +62,7 @@ func (t *tx) withKeyOf(ctx context.Context, k *model.Kind, m ent.Mutation) (any,
 	var values []any
 	for _, name := range k.Entity.UpsertBy {
 		column := k.Entity.Column(name).Name
-		v, ok, err := boundColumn(k, m, column)
+		v, ok, err := mutation.BoundColumn(k, m, column)
 		if err != nil || !ok {
 			return nil, err
 		}
@@ -69,7 +70,7 @@ func (t *tx) withKeyOf(ctx context.Context, k *model.Kind, m ent.Mutation) (any,
 	}
 	b := t.Statement()
 	b.Raw("SELECT ").Name(k.Entity.Key.Name).Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ")
-	matchAll(b, columns, values)
+	mutation.MatchAll(b, columns, values)
 	ids, err := t.IDs(ctx, k, b)
 	if err != nil || len(ids) == 0 {
 		return nil, err

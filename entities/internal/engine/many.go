@@ -81,7 +81,7 @@ func (e *Engine) deleteMany(ctx context.Context, t *tx, k *model.Kind, ids []any
 				return err
 			}
 			deleted += len(there)
-			return t.countVersions(ctx, moved)
+			return t.CountVersions(ctx, moved)
 		})
 	})
 	if !done || err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/account"
 	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/internal/mutation"
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/entities/internal/statement"
 	"github.com/koan-go/koan/entities/shim"
@@ -106,22 +107,22 @@ func (e *Engine) prepareUpdate(ctx context.Context, t *tx, k *model.Kind, id any
 // including the engine's own hook. forget gives the write's place on the tape back, if
 // the write did not happen.
 func (e *Engine) runDefaultsAndHook(ctx context.Context, t *tx, k *model.Kind, m *model.Values, w shim.Write) (forget func(), err error) {
-	t.chosen = choicesOf(k, w.Mutation)
+	t.KeepChosen(k, w.Mutation)
 	w.Defaults()
 	if k.Bump != nil && !w.Mutation.Op().Is(ent.OpCreate) {
 		k.Bump(w.Mutation)
 	}
-	if err := normalizeTimes(k, w.Mutation); err != nil {
+	if err := mutation.NormalizeTimes(k, w.Mutation); err != nil {
 		return func() {}, err
 	}
-	forget, err = t.replay(ctx, k, w.Mutation)
+	forget, err = t.Replay(ctx, k, w.Mutation)
 	if err != nil {
 		return forget, err
 	}
 	if err := w.Check(); err != nil {
 		return forget, e.writeFault(ctx, t, k, m, err)
 	}
-	if err := checkValues(k, w.Mutation, e.data.Backend.Dialect().Name()); err != nil {
+	if err := mutation.CheckValues(k, w.Mutation, e.data.Backend.Dialect().Name()); err != nil {
 		return forget, e.writeFault(ctx, t, k, m, err)
 	}
 	return forget, nil
@@ -177,7 +178,7 @@ func (e *Engine) insert(ctx context.Context, t *tx, k *model.Kind, p *prepared) 
 	if err := t.HoldWrites(1); err != nil {
 		return nil, err
 	}
-	if err := t.counts.countPast(ctx, k, p.model.ID); err != nil {
+	if err := t.Counts.CountPast(ctx, k, p.model.ID); err != nil {
 		return nil, err
 	}
 	var id any

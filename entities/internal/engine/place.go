@@ -9,6 +9,7 @@ import (
 	"entgo.io/ent/dialect"
 
 	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/internal/mutation"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/fault"
@@ -50,14 +51,14 @@ func (p *place) hook(next ent.Mutator) ent.Mutator {
 		if err != nil {
 			return nil, err
 		}
-		checked, err := prepareMutation(k, m, next, p.engine.data.Backend.Dialect().Name())
+		checked, err := mutation.Prepare(k, m, next, p.engine.data.Backend.Dialect().Name())
 		switch {
 		case err != nil:
 			return nil, err
 		case s == nil:
 			return p.mutate(ctx, k, m, checked)
 		}
-		ctx = context.WithValue(ctx, mutatedKey{}, s.t)
+		ctx = mutation.With(ctx, s.t.Mutations)
 		if s.own {
 			return s.t.mutateForApp(ctx, k, m, checked)
 		}
@@ -80,25 +81,13 @@ func (e *Engine) seedHook(spoken string) ent.Hook {
 			if k == nil {
 				return next.Mutate(ctx, m)
 			}
-			checked, err := prepareMutation(k, m, next, spoken)
+			checked, err := mutation.Prepare(k, m, next, spoken)
 			if err != nil {
 				return nil, err
 			}
 			return checked.Mutate(ctx, m)
 		})
 	}
-}
-
-// prepareMutation does to a mutation what the engine does to all of them, and returns what is left
-// to do.
-func prepareMutation(k *model.Kind, m ent.Mutation, next ent.Mutator, spoken string) (ent.Mutator, error) {
-	if k.Bump != nil && m.Op().Is(ent.OpUpdate|ent.OpUpdateOne) {
-		k.Bump(m)
-	}
-	if err := normalizeTimes(k, m); err != nil {
-		return nil, err
-	}
-	return checkingValues(k, checkingDays(k, next), spoken), nil
 }
 
 // session is the transaction that code of the app is a part of.
@@ -117,18 +106,6 @@ type sessionKey struct {
 // Enter implements transaction.Host.
 func (t *tx) Enter(ctx context.Context, own bool) context.Context {
 	return context.WithValue(ctx, sessionKey{t.engine, t.Set}, &session{t, own})
-}
-
-type mutatedKey struct{}
-
-// mutatedIn returns the transaction of the run that the innermost mutation of ctx is made in, nil
-// outside of a run.
-func mutatedIn(ctx context.Context) *tx {
-	t, _ := ctx.Value(mutatedKey{}).(*tx)
-	if t == nil || t.SQL.Ended() {
-		return nil
-	}
-	return t
 }
 
 // enter returns the transaction that the code of ctx works in, and the context that carries it.

@@ -4,9 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/koan-go/koan/entities/internal/account"
 	"github.com/koan-go/koan/entities/internal/model"
-	"github.com/koan-go/koan/entities/internal/statement"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -117,29 +115,4 @@ func (t *tx) currentReference(ctx context.Context, k *model.Kind, ed *model.Edge
 		return nil, err
 	}
 	return t.caller.Readable(ctx, ed.Target, now)
-}
-
-// countVersions increments the version of rows that a write on the other side of an
-// edge has changed, since no builder of theirs took part.
-func (t *mutations) countVersions(ctx context.Context, rows []account.Pending) error {
-	for len(rows) > 0 {
-		k, n := rows[0].Kind, 1
-		for n < len(rows) && rows[n].Kind == k {
-			n++
-		}
-		same := rows[:n]
-		rows = rows[n:]
-		if k.Entity.VersionColumn == "" {
-			continue
-		}
-		keys := make([]any, n)
-		for i, p := range same {
-			keys[i] = k.BoundID(p.ID)
-		}
-		up := statement.Row{{Column: k.Entity.VersionColumn, V: 1, Add: true}}
-		if _, err := t.Writer.UpdateMany(ctx, t.SQL, k.Entity, keys, up); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -28,7 +28,7 @@ var _ restore.Host = undoHost{}
 func (h undoHost) View() *rules.View { return h.t.caller }
 
 // KeepChosen implements restore.Host.
-func (h undoHost) KeepChosen(k *model.Kind, m ent.Mutation) { h.t.chosen = choicesOf(k, m) }
+func (h undoHost) KeepChosen(k *model.Kind, m ent.Mutation) { h.t.KeepChosen(k, m) }
 
 // Remove implements restore.Host.
 func (h undoHost) Remove(ctx context.Context, k *model.Kind, id any) (gone bool, err error) {

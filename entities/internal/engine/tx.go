@@ -7,6 +7,7 @@ import (
 	"entgo.io/ent"
 
 	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/internal/mutation"
 	"github.com/koan-go/koan/entities/internal/restore"
 	"github.com/koan-go/koan/entities/internal/rules"
 	"github.com/koan-go/koan/framework/fault"
@@ -15,7 +16,7 @@ import (
 
 // tx is one set's transaction in one attempt, and what its calls do in it.
 type tx struct {
-	*mutations
+	*mutation.Mutations
 	engine *Engine
 	caller *rules.View   // of the call that is being served
 	undo   *restore.Undo // nil until the first call that restores rows
@@ -34,7 +35,7 @@ func (t *tx) mutate(ctx context.Context, k *model.Kind, m ent.Mutation, next ent
 		t.caller.Forget()
 		t.ReportedTo.Forget()
 	}()
-	v, err := t.mutations.mutate(ctx, k, m, next)
+	v, err := t.Mutations.Mutate(ctx, k, m, next)
 	if err != nil && k.Entity != nil && m.Op().Is(ent.OpUpdate|ent.OpUpdateOne) {
 		err = t.failures().appendFault(k, m, err)
 	}

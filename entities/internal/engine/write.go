@@ -208,7 +208,7 @@ func (e *Engine) createByEnt(ctx context.Context, t *tx, k *model.Kind, m *model
 			return nil, nil, err
 		}
 	}
-	t.chosen = choicesOf(k, w.Mutation)
+	t.KeepChosen(k, w.Mutation)
 	id, err := w.Save(ctx)
 	if err != nil {
 		return nil, w.Mutation, e.writeFault(ctx, t, k, m, err)
@@ -312,7 +312,7 @@ func (e *Engine) write(ctx context.Context, t *tx, k *model.Kind, id any, m *mod
 	if err := m.Apply(k, w, false); err != nil {
 		return err
 	}
-	t.chosen = choicesOf(k, w.Mutation)
+	t.KeepChosen(k, w.Mutation)
 	if _, err := w.Save(ctx); err != nil {
 		return e.writeFault(ctx, t, k, m, err)
 	}

@@ -3,14 +3,20 @@ package engine
 import (
 	"context"
 	"errors"
+	"math"
 	"regexp"
 
+	"entgo.io/ent/dialect"
 	"entgo.io/ent/privacy"
 
+	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/internal/mutation"
 	"github.com/koan-go/koan/entities/internal/rules"
 	"github.com/koan-go/koan/entities/internal/transaction"
+	"github.com/koan-go/koan/framework/database"
+	"github.com/koan-go/koan/framework/database/sqltext"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/store"
@@ -52,7 +58,7 @@ func (e *Engine) writeFault(ctx context.Context, t *tx, k *model.Kind, m *model.
 	if m != nil {
 		at = m.At
 	}
-	if f := unkeptFault(k, at, err); f != nil {
+	if f := mutation.UnkeptFault(k, at, err); f != nil {
 		return f
 	}
 	if errors.Is(err, privacy.Deny) {
@@ -141,4 +147,26 @@ func (t *failures) unscannedFault(k *model.Kind, at string, err error) *fault.Fa
 	}
 	return fault.Newf(fault.Conflict, "%s of this %s is not what the app's Go type can hold", what, k.Name()).
 		WithPath(at).WithRetry(fault.Fix).WithHint("Another program stored it. Set the field in the same call, or correct it in the database.").Because(err)
+}
+
+// exhaustedFault is the fault for a row that got no id because the database has counted to the last
+// one, which SQLite calls a full disk; nil where an error means anything else.
+func (t *failures) exhaustedFault(ctx context.Context, k *model.Kind, at string, err error) *fault.Fault {
+	if k.Entity == nil || k.Entity.Key.Storage != descriptor.Int {
+		return nil
+	}
+	if v := t.Backend.Violation(err); v == nil || v.Rule != database.Exhausted {
+		if t.Backend.Dialect().Name() != dialect.SQLite || fault.CodeOf(database.Fault(t.Backend, t.Set, err)) != fault.ServiceUnavailable {
+			return nil
+		}
+		last, lost := t.HasRow(ctx, "SELECT 1 FROM "+string(sqltext.AppendName(nil, k.Entity.Table))+" WHERE rowid=?", int64(math.MaxInt64))
+		if lost == nil && !last && mutation.CountsByTable(ctx, t.Tx) {
+			last, lost = t.HasRow(ctx, "SELECT 1 FROM sqlite_sequence WHERE name=? AND seq>=?", k.Entity.Table, int64(math.MaxInt64))
+		}
+		if lost != nil || !last {
+			return nil
+		}
+	}
+	return fault.Newf(fault.Conflict, "the database has counted the ids of %s to the last one, and has none for a new row", k.Name()).
+		WithPath(at).WithRetry(fault.Fix).WithHint("Choose an id, if the entity lets you; else somebody must reset the counter of the table.").Because(err)
 }

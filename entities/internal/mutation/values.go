@@ -1,4 +1,4 @@
-package engine
+package mutation
 
 import (
 	"context"
@@ -31,8 +31,8 @@ type unkeptValue struct {
 
 func (u unkeptValues) Error() string { return u[0].column.Field + " " + u[0].problem }
 
-// checkValues refuses the values of a write that their columns would not keep.
-func checkValues(k *model.Kind, m ent.Mutation, spoken string) error {
+// CheckValues refuses the values of a write that their columns would not keep.
+func CheckValues(k *model.Kind, m ent.Mutation, spoken string) error {
 	var out unkeptValues
 	for _, c := range k.Bounded {
 		v, ok := m.Field(c.Name)
@@ -82,7 +82,7 @@ func roundedDecimals(k *model.Kind, m ent.Mutation) (out unkeptValues, err error
 	return out, nil
 }
 
-// checkAll is checkValues for the app's code, which may also set JSON that no input could have.
+// checkAll is CheckValues for the app's code, which may also set JSON that no input could have.
 func checkAll(k *model.Kind, m ent.Mutation, spoken string) error {
 	var out unkeptValues
 	for _, c := range k.JSON {
@@ -94,7 +94,7 @@ func checkAll(k *model.Kind, m ent.Mutation, spoken string) error {
 	if len(out) > 0 {
 		return out
 	}
-	return checkValues(k, m, spoken)
+	return CheckValues(k, m, spoken)
 }
 
 // plainOf returns what a value of a field is stored as, integers and numbers as the widest of
@@ -199,8 +199,8 @@ func roundTimes(k *model.Kind, m ent.Mutation) error {
 	return nil
 }
 
-// unkeptFault is the fault for values that their columns would not keep; nil for another error.
-func unkeptFault(k *model.Kind, at string, err error) *fault.Fault {
+// UnkeptFault is the fault for values that their columns would not keep; nil for another error.
+func UnkeptFault(k *model.Kind, at string, err error) *fault.Fault {
 	var unkept unkeptValues
 	if !errors.As(err, &unkept) {
 		return nil

@@ -1,4 +1,4 @@
-package engine
+package mutation
 
 import (
 	"context"
@@ -10,13 +10,11 @@ import (
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/transaction"
-	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/database/sqltext"
-	"github.com/koan-go/koan/framework/fault"
 )
 
-// idCounter is what the database counts ids on from.
-type idCounter struct {
+// Counter is what the database counts ids on from.
+type Counter struct {
 	*transaction.Tx
 	past map[*model.Kind]int64 // the largest chosen ids
 }
@@ -32,16 +30,16 @@ func number(k *model.Kind, id any) (n int64, ok bool) {
 	return n, err == nil
 }
 
-// countPast has the database count on from an id that was chosen for a new row. SQLite does by
+// CountPast has the database count on from an id that was chosen for a new row. SQLite does by
 // itself once the row is there.
-func (t *idCounter) countPast(ctx context.Context, k *model.Kind, id any) error {
+func (t *Counter) CountPast(ctx context.Context, k *model.Kind, id any) error {
 	if id == nil || !countsIDs(k) || t.Backend.Dialect().Name() == dialect.SQLite {
 		return nil
 	}
 	return t.moveCounter(ctx, k, id)
 }
 
-func (t *idCounter) moveCounter(ctx context.Context, k *model.Kind, id any) error {
+func (t *Counter) moveCounter(ctx context.Context, k *model.Kind, id any) error {
 	n, ok := number(k, id)
 	if past, known := t.past[k]; !ok || n > sqltext.MaxCounted || known && n <= past {
 		return nil
@@ -61,9 +59,9 @@ func (t *idCounter) moveCounter(ctx context.Context, k *model.Kind, id any) erro
 	return nil
 }
 
-// countPastAll does so for the models of one call before any is stored: a row without an id must not
+// CountPastAll does so for the models of one call before any is stored: a row without an id must not
 // be given one that a model behind it has chosen, which would then change that row.
-func (t *idCounter) countPastAll(ctx context.Context, k *model.Kind, models []*model.Values) error {
+func (t *Counter) CountPastAll(ctx context.Context, k *model.Kind, models []*model.Values) error {
 	if !countsIDs(k) {
 		return nil
 	}
@@ -81,37 +79,15 @@ func (t *idCounter) countPastAll(ctx context.Context, k *model.Kind, models []*m
 	if last == nil || !free && t.Backend.Dialect().Name() == dialect.SQLite {
 		return nil
 	}
-	if t.Backend.Dialect().Name() == dialect.SQLite && !countsByTable(ctx, t.Tx) {
+	if t.Backend.Dialect().Name() == dialect.SQLite && !CountsByTable(ctx, t.Tx) {
 		return nil
 	}
 	return t.moveCounter(ctx, k, last)
 }
 
-// countsByTable reports whether a SQLite database has the table of counters, which comes with the first
+// CountsByTable reports whether a SQLite database has the table of counters, which comes with the first
 // AUTOINCREMENT.
-func countsByTable(ctx context.Context, t *transaction.Tx) bool {
+func CountsByTable(ctx context.Context, t *transaction.Tx) bool {
 	ok, err := t.HasRow(ctx, "SELECT 1 FROM sqlite_master WHERE name='sqlite_sequence'")
 	return err == nil && ok
-}
-
-// exhaustedFault is the fault for a row that got no id because the database has counted to the last
-// one, which SQLite calls a full disk; nil where an error means anything else.
-func (t *failures) exhaustedFault(ctx context.Context, k *model.Kind, at string, err error) *fault.Fault {
-	if k.Entity == nil || k.Entity.Key.Storage != descriptor.Int {
-		return nil
-	}
-	if v := t.Backend.Violation(err); v == nil || v.Rule != database.Exhausted {
-		if t.Backend.Dialect().Name() != dialect.SQLite || fault.CodeOf(database.Fault(t.Backend, t.Set, err)) != fault.ServiceUnavailable {
-			return nil
-		}
-		last, lost := t.HasRow(ctx, "SELECT 1 FROM "+string(sqltext.AppendName(nil, k.Entity.Table))+" WHERE rowid=?", int64(math.MaxInt64))
-		if lost == nil && !last && countsByTable(ctx, t.Tx) {
-			last, lost = t.HasRow(ctx, "SELECT 1 FROM sqlite_sequence WHERE name=? AND seq>=?", k.Entity.Table, int64(math.MaxInt64))
-		}
-		if lost != nil || !last {
-			return nil
-		}
-	}
-	return fault.Newf(fault.Conflict, "the database has counted the ids of %s to the last one, and has none for a new row", k.Name()).
-		WithPath(at).WithRetry(fault.Fix).WithHint("Choose an id, if the entity lets you; else somebody must reset the counter of the table.").Because(err)
 }

@@ -1,4 +1,4 @@
-package engine
+package mutation
 
 import (
 	"context"
@@ -17,9 +17,9 @@ func dayOf(t time.Time) time.Time {
 	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 }
 
-// normalizeTimes makes of the times that callers in Go, and ent's defaults, set what both
+// NormalizeTimes makes of the times that callers in Go, and ent's defaults, set what both
 // databases keep.
-func normalizeTimes(k *model.Kind, m ent.Mutation) error {
+func NormalizeTimes(k *model.Kind, m ent.Mutation) error {
 	if err := normalizeDays(k, m); err != nil {
 		return err
 	}

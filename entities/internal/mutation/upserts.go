@@ -1,4 +1,4 @@
-package engine
+package mutation
 
 import (
 	"bytes"
@@ -21,15 +21,22 @@ import (
 // mutation says so: only the statement does. So before it is made, the rows are looked up that have
 // a unique key of what is being created, and afterwards they are compared with what they were.
 
+// upserts are the upserts of a transaction.
+type upserts struct{ *account.Account }
+
 // creationKey is the key of the innermost creation that code runs in, a *changes.Creation.
 type creationKey struct{}
 
 // maxUpserted is how many rows one look-up is about.
 const maxUpserted = 100
 
-// beforeUpsert keeps the rows that a statement may update, if it is an upsert of the creation that
+// BeforeUpsert keeps the rows that a statement may update, if it is an upsert of the creation that
 // ctx belongs to.
-func (t *mutations) beforeUpsert(ctx context.Context, query string) error {
+func (t *Mutations) BeforeUpsert(ctx context.Context, query string) error {
+	return t.upserts.before(ctx, query)
+}
+
+func (t *upserts) before(ctx context.Context, query string) error {
 	last, _ := ctx.Value(creationKey{}).(*changes.Creation)
 	if last == nil {
 		return nil
@@ -78,7 +85,7 @@ func (t *mutations) beforeUpsert(ctx context.Context, query string) error {
 
 // conflicting returns the ids of the rows that have a unique key of what is being created. What has
 // no value yet is null, or gets a default of the database.
-func (t *mutations) conflicting(ctx context.Context, k *model.Kind, made []*changes.Creation) ([]any, error) {
+func (t *upserts) conflicting(ctx context.Context, k *model.Kind, made []*changes.Creation) ([]any, error) {
 	b := t.Statement()
 	b.Raw("SELECT ").Name(k.Entity.Key.Name).Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ")
 	or := ""
@@ -86,7 +93,7 @@ func (t *mutations) conflicting(ctx context.Context, k *model.Kind, made []*chan
 		for _, key := range t.Tables[k].Keys {
 			var values []any
 			for _, column := range key {
-				v, ok, err := boundColumn(k, c.Made, column)
+				v, ok, err := BoundColumn(k, c.Made, column)
 				if err != nil {
 					return nil, err
 				}
@@ -99,7 +106,7 @@ func (t *mutations) conflicting(ctx context.Context, k *model.Kind, made []*chan
 			}
 			b.Raw(or)
 			or = " OR "
-			matchAll(b, key, values)
+			MatchAll(b, key, values)
 		}
 	}
 	if or == "" {
@@ -108,8 +115,8 @@ func (t *mutations) conflicting(ctx context.Context, k *model.Kind, made []*chan
 	return t.IDs(ctx, k, b)
 }
 
-// matchAll appends the condition that all columns have their value.
-func matchAll(b *sqltext.Builder, columns []string, values []any) {
+// MatchAll appends the condition that all columns have their value.
+func MatchAll(b *sqltext.Builder, columns []string, values []any) {
 	for i, column := range columns {
 		if i > 0 {
 			b.Raw(" AND ")
@@ -118,8 +125,8 @@ func matchAll(b *sqltext.Builder, columns []string, values []any) {
 	}
 }
 
-// boundColumn returns what a mutation sets a column to, as it is bound.
-func boundColumn(k *model.Kind, m ent.Mutation, column string) (v any, ok bool, err error) {
+// BoundColumn returns what a mutation sets a column to, as it is bound.
+func BoundColumn(k *model.Kind, m ent.Mutation, column string) (v any, ok bool, err error) {
 	if column == k.Entity.Key.Name {
 		id, ok := k.ID(m)
 		if !ok {
@@ -146,7 +153,7 @@ func boundColumn(k *model.Kind, m ent.Mutation, column string) (v any, ok bool, 
 }
 
 // keepFound keeps what the rows are that an upsert may update.
-func (t *mutations) keepFound(ctx context.Context, k *model.Kind, ids []any, u *changes.Upsert) error {
+func (t *upserts) keepFound(ctx context.Context, k *model.Kind, ids []any, u *changes.Upsert) error {
 	if err := t.RecordRows(ctx, k, ids); err != nil {
 		return err
 	}
@@ -175,8 +182,8 @@ func (t *mutations) keepFound(ctx context.Context, k *model.Kind, ids []any, u *
 	return nil
 }
 
-// recordUpserted records what an upsert did to the rows that were found before it, once.
-func (t *mutations) recordUpserted(ctx context.Context, k *model.Kind, u *changes.Upsert) error {
+// record records what an upsert did to the rows that were found before it, once.
+func (t *upserts) record(ctx context.Context, k *model.Kind, u *changes.Upsert) error {
 	if u.Recorded || u.Nothing {
 		return nil
 	}
@@ -216,7 +223,7 @@ func (t *mutations) recordUpserted(ctx context.Context, k *model.Kind, u *change
 
 // raiseVersion counts the version of an updated row up, unless the statement did: a version never comes
 // again.
-func (t *mutations) raiseVersion(ctx context.Context, k *model.Kind, found *changes.Found) error {
+func (t *upserts) raiseVersion(ctx context.Context, k *model.Kind, found *changes.Found) error {
 	column := k.Entity.VersionColumn
 	if column == "" {
 		return nil
@@ -228,7 +235,7 @@ func (t *mutations) raiseVersion(ctx context.Context, k *model.Kind, found *chan
 	return err
 }
 
-// upserted says what has become of a creation whose statement was an upsert: a new row, one that was
+// upserted is what has become of a creation whose statement was an upsert: a new row, one that was
 // found before, or one of which nobody knows what it was.
 type upserted int
 
@@ -238,7 +245,8 @@ const (
 	unknown
 )
 
-func (t *mutations) upserted(c *changes.Creation, id any) upserted {
+// became says what has become of a creation whose row has an id.
+func (t *upserts) became(c *changes.Creation, id any) upserted {
 	if c.Upsert == nil {
 		return inserted
 	}
@@ -258,7 +266,7 @@ func (t *mutations) upserted(c *changes.Creation, id any) upserted {
 
 // keepUpdated records a row that an upsert updated. One that was found is recorded already; another one
 // stays as it is when the run is undone, and the undo says so.
-func (t *mutations) keepUpdated(ctx context.Context, own account.Pending, made *changes.Creation, id any, became upserted) error {
+func (t *upserts) keepUpdated(ctx context.Context, own account.Pending, made *changes.Creation, id any, became upserted) error {
 	made.Forget()
 	if became == updated {
 		t.Void(own)

@@ -1,4 +1,10 @@
-package engine
+// Package mutation is what ent's builders write in a transaction: the hook around each mutation, which puts
+// generated values on the run's tape, records what is written in the account of package account, and
+// refuses what a column would not keep.
+//
+// What belongs here: what is so for each mutation, whoever makes it: an operation, a hook, the app's own
+// code. What must never: who may write what (package rules), and operations.
+package mutation
 
 import (
 	"context"
@@ -14,6 +20,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/account"
 	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/internal/statement"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/store"
 )
@@ -25,20 +32,26 @@ type slot struct {
 	op  ent.Op
 }
 
-// mutations are what ent's builders write in a transaction, as its hook sees them.
-type mutations struct {
+// Mutations are what ent's builders write in a transaction, as its hook sees them.
+type Mutations struct {
 	*account.Account
-	counts idCounter
-	chosen choices      // of the write that the engine makes now
-	places map[slot]int // how many mutations a call made, by kind: slots of the tape
+	Counts  Counter
+	upserts upserts
+	chosen  choices      // of the write that an operation makes now
+	places  map[slot]int // how many mutations a call made, by kind: slots of the tape
 }
 
-// mutate makes a mutation as a part of the run.
-func (t *mutations) mutate(ctx context.Context, k *model.Kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
+// Of returns the mutations of a transaction in which none has been made.
+func Of(a *account.Account) *Mutations {
+	return &Mutations{Account: a, Counts: Counter{Tx: a.Tx}, upserts: upserts{a}}
+}
+
+// Mutate makes a mutation as a part of the run.
+func (t *Mutations) Mutate(ctx context.Context, k *model.Kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
 	if !t.SQL.Writing() {
-		return nil, errReading
+		return nil, ErrReading
 	}
-	if _, err := t.replay(ctx, k, m); err != nil {
+	if _, err := t.Replay(ctx, k, m); err != nil {
 		return nil, err
 	}
 	t.Touched = true
@@ -58,8 +71,8 @@ func (t *mutations) mutate(ctx context.Context, k *model.Kind, m ent.Mutation, n
 	return t.remove(ctx, k, m, next)
 }
 
-// errReading is what a rule of the app gets that writes while somebody reads.
-var errReading = errors.New("a rule of the app wrote while an entity was being read; read operations cannot write")
+// ErrReading is what a rule of the app gets that writes while somebody reads.
+var ErrReading = errors.New("a rule of the app wrote while an entity was being read; read operations cannot write")
 
 // choices are the generated values of a write that its caller chose instead, so that
 // they are no business of the tape: they follow from the script and from what it read.
@@ -68,6 +81,9 @@ type choices struct {
 	id      bool
 	columns []string
 }
+
+// KeepChosen has the values that a builder has before its defaults run be its caller's choice.
+func (t *Mutations) KeepChosen(k *model.Kind, m ent.Mutation) { t.chosen = choicesOf(k, m) }
 
 // choicesOf returns what is chosen in a builder whose defaults have not run yet.
 func choicesOf(k *model.Kind, m ent.Mutation) choices {
@@ -81,12 +97,12 @@ func choicesOf(k *model.Kind, m ent.Mutation) choices {
 	return c
 }
 
-// replay puts what ent's defaults generated on the run's tape, or takes from it what an
-// earlier attempt generated at the same place. What the engine's caller chose is left
+// Replay puts what ent's defaults generated on the run's tape, or takes from it what an
+// earlier attempt generated at the same place. What an operation's caller chose is left
 // alone; of what hooks write, nobody knows what they chose. forget frees the place, if the
 // write found nothing to write to, so that the next write is the first at its place
 // however it is carried out.
-func (t *mutations) replay(ctx context.Context, k *model.Kind, m ent.Mutation) (forget func(), err error) {
+func (t *Mutations) Replay(ctx context.Context, k *model.Kind, m ent.Mutation) (forget func(), err error) {
 	forget = func() {}
 	_, at, ok := run.Current(ctx)
 	if !ok || m.Op().Is(ent.OpDelete|ent.OpDeleteOne) {
@@ -127,7 +143,7 @@ func (t *mutations) replay(ctx context.Context, k *model.Kind, m ent.Mutation) (
 	return forget, nil
 }
 
-func (t *mutations) create(ctx context.Context, k *model.Kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
+func (t *Mutations) create(ctx context.Context, k *model.Kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
 	if err := t.HoldWrites(1); err != nil {
 		return nil, err
 	}
@@ -137,7 +153,7 @@ func (t *mutations) create(ctx context.Context, k *model.Kind, m ent.Mutation, n
 		return nil, err
 	}
 	if id, ok := k.ID(m); ok {
-		if err := t.counts.countPast(ctx, k, id); err != nil {
+		if err := t.Counts.CountPast(ctx, k, id); err != nil {
 			return nil, err
 		}
 	}
@@ -147,7 +163,7 @@ func (t *mutations) create(ctx context.Context, k *model.Kind, m ent.Mutation, n
 	made.End()
 	id, ok := k.ID(m)
 	if err == nil && made.Upsert != nil {
-		err = t.recordUpserted(ctx, k, made.Upsert)
+		err = t.upserts.record(ctx, k, made.Upsert)
 	}
 	if err == nil && ok && (made.Upsert != nil || t.HasHooks(k)) {
 		ok, err = t.Exists(ctx, k, id)
@@ -157,11 +173,11 @@ func (t *mutations) create(ctx context.Context, k *model.Kind, m ent.Mutation, n
 		made.Forget()
 		return v, err
 	}
-	if became := t.upserted(made, id); became != inserted {
-		if err := t.keepUpdated(ctx, own, made, id, became); err != nil {
+	if became := t.upserts.became(made, id); became != inserted {
+		if err := t.upserts.keepUpdated(ctx, own, made, id, became); err != nil {
 			return nil, err
 		}
-		return v, t.countVersions(ctx, moved)
+		return v, t.CountVersions(ctx, moved)
 	}
 	w := t.Log.Write(own.At)
 	w.ID, w.Links = id, t.WrittenLinks(k, m)
@@ -175,10 +191,10 @@ func (t *mutations) create(ctx context.Context, k *model.Kind, m ent.Mutation, n
 			return nil, err
 		}
 	}
-	return v, t.countVersions(ctx, moved)
+	return v, t.CountVersions(ctx, moved)
 }
 
-func (t *mutations) update(ctx context.Context, k *model.Kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
+func (t *Mutations) update(ctx context.Context, k *model.Kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
 	ids, err := k.IDs(ctx, m)
 	if err != nil {
 		return nil, err
@@ -226,7 +242,7 @@ func (t *mutations) update(ctx context.Context, k *model.Kind, m ent.Mutation, n
 	if err := t.RecordLinks(ctx, k, ids, links, false); err != nil {
 		return nil, err
 	}
-	return v, t.countVersions(ctx, moved)
+	return v, t.CountVersions(ctx, moved)
 }
 
 // writesGuarded reports whether a mutation writes a field that somebody who may write it may not
@@ -243,7 +259,7 @@ func writesGuarded(k *model.Kind, m ent.Mutation) bool {
 }
 
 // voidUnchanged voids the rows that a hook kept from being written.
-func (t *mutations) voidUnchanged(ctx context.Context, rows []account.Pending) error {
+func (t *Mutations) voidUnchanged(ctx context.Context, rows []account.Pending) error {
 	for _, p := range rows {
 		after, err := t.Image(ctx, p.Kind, p.ID)
 		if err != nil {
@@ -256,7 +272,7 @@ func (t *mutations) voidUnchanged(ctx context.Context, rows []account.Pending) e
 	return nil
 }
 
-func (t *mutations) remove(ctx context.Context, k *model.Kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
+func (t *Mutations) remove(ctx context.Context, k *model.Kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
 	ids, err := k.IDs(ctx, m)
 	if err != nil {
 		return nil, err
@@ -297,12 +313,12 @@ func (t *mutations) remove(ctx context.Context, k *model.Kind, m ent.Mutation, n
 			return v, nil
 		}
 	}
-	return v, t.countVersions(ctx, moved)
+	return v, t.CountVersions(ctx, moved)
 }
 
 // beginLinkedWrites records writes to rows on the other side of an edge whose column a
 // mutation writes.
-func (t *mutations) beginLinkedWrites(ctx context.Context, k *model.Kind, m ent.Mutation) ([]account.Pending, error) {
+func (t *Mutations) beginLinkedWrites(ctx context.Context, k *model.Kind, m ent.Mutation) ([]account.Pending, error) {
 	var out []account.Pending
 	for i := range k.Edges {
 		e := &k.Edges[i]
@@ -337,4 +353,29 @@ func (t *mutations) beginLinkedWrites(ctx context.Context, k *model.Kind, m ent.
 		out = append(out, rows...)
 	}
 	return out, nil
+}
+
+// CountVersions increments the version of rows that a write on the other side of an
+// edge has changed, since no builder of theirs took part.
+func (t *Mutations) CountVersions(ctx context.Context, rows []account.Pending) error {
+	for len(rows) > 0 {
+		k, n := rows[0].Kind, 1
+		for n < len(rows) && rows[n].Kind == k {
+			n++
+		}
+		same := rows[:n]
+		rows = rows[n:]
+		if k.Entity.VersionColumn == "" {
+			continue
+		}
+		keys := make([]any, n)
+		for i, p := range same {
+			keys[i] = k.BoundID(p.ID)
+		}
+		up := statement.Row{{Column: k.Entity.VersionColumn, V: 1, Add: true}}
+		if _, err := t.Writer.UpdateMany(ctx, t.SQL, k.Entity, keys, up); err != nil {
+			return err
+		}
+	}
+	return nil
 }
