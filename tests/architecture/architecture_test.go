@@ -246,6 +246,7 @@ var entityRooms = map[string][]string{
 	"rules":       {"changes", "filter", "model", "transaction"},
 	"account":     {"changes", "filter", "model", "read", "rules", "transaction"},
 	"mutation":    {"account", "changes", "filter", "model", "statement", "transaction"},
+	"refusal":     {"changes", "filter", "model", "mutation", "rules", "transaction"},
 	"changelog":   {"account", "filter", "model"},
 	"restore":     {"account", "changes", "filter", "model", "rules"},
 }

@@ -9,11 +9,10 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
+	"github.com/koan-go/koan/entities/internal/refusal"
 	"github.com/koan-go/koan/entities/internal/statement"
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run/store"
 )
 
 // maxPendingRows bounds the rows that wait to be inserted together.
@@ -293,7 +292,7 @@ func (b *bulk) insertAlike(ctx context.Context, some []int) error {
 		return err
 	})
 	if err != nil {
-		if f := b.t.failures().exhaustedFault(ctx, b.k, "/models", err); f != nil {
+		if f := b.t.faults().Exhausted(ctx, b.k, "/models", err); f != nil {
 			return f
 		}
 		return err
@@ -345,26 +344,12 @@ func (b *bulk) keepItem(i int, item []byte) error {
 // noteProblem records what is wrong with a model. Any other error is returned and ends
 // the call.
 func (b *bulk) noteProblem(i int, err error) error {
-	f := itemFault(err)
+	f := refusal.OfItem(err)
 	if f == nil {
 		return err
 	}
 	b.problems[i] = f
 	return nil
-}
-
-// itemFault returns the fault of one item of many, nil where an error is about more.
-func itemFault(err error) *fault.Fault {
-	var f *fault.Fault
-	if !errors.As(err, &f) {
-		return nil
-	}
-	switch f.Code {
-	case fault.InvalidPayload, fault.Conflict, fault.NotFound, fault.Forbidden:
-		return f
-	default:
-		return nil
-	}
 }
 
 func (b *bulk) failure() error {
@@ -380,34 +365,7 @@ func (b *bulk) failure() error {
 		}
 		all = append(all, f)
 	}
-	return joinFaults(all)
-}
-
-// joinFaults joins the faults of many items into one, with the code that they share.
-func joinFaults(all []*fault.Fault) *fault.Fault {
-	if len(all) == 1 {
-		return all[0]
-	}
-	var details []fault.Detail
-	code := all[0].Code
-	for _, f := range all {
-		if f.Code != code {
-			code = fault.InvalidPayload
-		}
-		if several, ok := f.Details.([]fault.Detail); ok {
-			details = append(details, several...)
-			continue
-		}
-		details = append(details, fault.Detail{Path: f.Path, Message: f.Message})
-	}
-	out := fault.Invalid(details...)
-	if code != fault.InvalidPayload {
-		out = fault.New(code, out.Message).WithDetails(out.Details).WithRetry(all[0].Retry).WithHint("%s", all[0].Hint)
-	}
-	if slices.ContainsFunc(all, (*fault.Fault).IsByRule) {
-		out = out.ByRule().WithHint("A rule of the app refused; each message says why.")
-	}
-	return out.Because(all[0])
+	return refusal.Join(all)
 }
 
 // tryTogether runs statements that the database may refuse because of one row among
@@ -421,22 +379,8 @@ func (t *tx) tryTogether(ctx context.Context, statements func() error) (done boo
 	if serr := end(err == nil); serr != nil {
 		return false, errors.Join(err, serr)
 	}
-	if err != nil && t.failures().wasRefused(err) {
+	if err != nil && t.faults().IsRefused(err) {
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// wasRefused reports whether an error means that the database refused what was to be
-// stored.
-func (t *failures) wasRefused(err error) bool {
-	var v *database.Violation
-	if v = t.Backend.Violation(err); v != nil {
-		return true
-	}
-	if errors.Is(err, store.ErrStale) || t.SQL.Stale(err) {
-		return false
-	}
-	known, _ := t.Backend.Trouble(t.Set, err)
-	return itemFault(known) != nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/mutation"
+	"github.com/koan-go/koan/entities/internal/refusal"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -27,7 +28,7 @@ func (e *Engine) upsertByFilledKey(ctx context.Context, t *tx, k *model.Kind, m 
 	if err := end(failed == nil); err != nil {
 		return nil, errors.Join(failed, err)
 	}
-	if failed == nil || w == nil || itemFault(failed) == nil {
+	if failed == nil || w == nil || refusal.OfItem(failed) == nil {
 		return out, failed
 	}
 	id, err := t.withKeyOf(ctx, k, w)

@@ -3,11 +3,9 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"entgo.io/ent"
 
-	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/account"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/mutation"
@@ -120,10 +118,10 @@ func (e *Engine) runDefaultsAndHook(ctx context.Context, t *tx, k *model.Kind, m
 		return forget, err
 	}
 	if err := w.Check(); err != nil {
-		return forget, e.writeFault(ctx, t, k, m, err)
+		return forget, t.faults().OfWrite(ctx, k, m, err)
 	}
 	if err := mutation.CheckValues(k, w.Mutation, e.data.Backend.Dialect().Name()); err != nil {
-		return forget, e.writeFault(ctx, t, k, m, err)
+		return forget, t.faults().OfWrite(ctx, k, m, err)
 	}
 	return forget, nil
 }
@@ -134,7 +132,7 @@ func rowOf(k *model.Kind, m ent.Mutation) (statement.Row, error) {
 	for i := range k.Entity.Columns {
 		c := &k.Entity.Columns[i]
 		if v, ok := m.Field(c.Name); ok {
-			arg, err := driverValue(c, v)
+			arg, err := model.DriverValue(c, v)
 			if err != nil {
 				return nil, err
 			}
@@ -161,18 +159,6 @@ func rowOf(k *model.Kind, m ent.Mutation) (statement.Row, error) {
 	return out, nil
 }
 
-// driverValue returns a value of ent's as ent passes it to the driver.
-func driverValue(c *descriptor.Column, v any) (any, error) {
-	if c.Storage != descriptor.JSON || c.Form != nil {
-		return v, nil
-	}
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return nil, fmt.Errorf("%s is not JSON: %w", c.Field, err)
-	}
-	return json.RawMessage(raw), nil
-}
-
 // insert stores one new entity in one statement, and returns its JSON.
 func (e *Engine) insert(ctx context.Context, t *tx, k *model.Kind, p *prepared) (out json.RawMessage, err error) {
 	if err := t.HoldWrites(1); err != nil {
@@ -193,7 +179,7 @@ func (e *Engine) insert(ctx context.Context, t *tx, k *model.Kind, p *prepared) 
 		return wrote, err
 	})
 	if err != nil {
-		return nil, e.writeFault(ctx, t, k, p.model, err)
+		return nil, t.faults().OfWrite(ctx, k, p.model, err)
 	}
 	if out == nil {
 		return nil, t.unseenRow(k, p.model)
@@ -237,7 +223,7 @@ func (e *Engine) update(ctx context.Context, t *tx, k *model.Kind, p *prepared, 
 		return out != nil, err
 	})
 	if err != nil {
-		return nil, e.writeFault(ctx, t, k, p.model, err)
+		return nil, t.faults().OfWrite(ctx, k, p.model, err)
 	}
 	if out == nil {
 		p.forget()

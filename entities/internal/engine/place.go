@@ -193,13 +193,13 @@ func (t *tx) mutateForApp(ctx context.Context, k *model.Kind, m ent.Mutation, ne
 	return v, nil
 }
 
-// appFault is writeFault for a mutation of the app's own code.
+// appFault is the fault of a mutation of the app's own code.
 func (e *Engine) appFault(ctx context.Context, t *tx, k *model.Kind, m ent.Mutation, err error) error {
 	if e.App.Trait(err).NotFound && !t.SQL.Stale(err) {
 		return fault.Newf(fault.NotFound, "there is no such %s", k.Name()).Because(err)
 	}
 	if m.Op().Is(ent.OpDelete | ent.OpDeleteOne) {
-		return e.writeFault(ctx, t, k, nil, err)
+		return t.faults().OfWrite(ctx, k, nil, err)
 	}
-	return e.writeFault(ctx, t, k, &model.Values{}, err)
+	return t.faults().OfWrite(ctx, k, &model.Values{}, err)
 }

@@ -20,7 +20,7 @@ func (e *Engine) remove(ctx context.Context, t *tx, k *model.Kind, id any) (gone
 	err = k.Delete(ctx, t.Ent, id)
 	missing := err != nil && e.App.Trait(err).NotFound
 	if err != nil && !missing {
-		return false, e.deleteFault(ctx, t, k, id, err)
+		return false, t.faults().OfDelete(ctx, k, id, err)
 	}
 	if !missing && !t.HasHooks(k) {
 		return true, nil

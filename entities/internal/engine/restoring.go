@@ -42,10 +42,10 @@ func (h undoHost) Answer(ctx context.Context, k *model.Kind, id any) (json.RawMe
 
 // WriteFault implements restore.Host.
 func (h undoHost) WriteFault(ctx context.Context, k *model.Kind, m *model.Values, err error) error {
-	return h.t.engine.writeFault(ctx, h.t, k, m, err)
+	return h.t.faults().OfWrite(ctx, k, m, err)
 }
 
 // DeleteFault implements restore.Host.
 func (h undoHost) DeleteFault(ctx context.Context, k *model.Kind, id any, err error) error {
-	return h.t.engine.deleteFault(ctx, h.t, k, id, err)
+	return h.t.faults().OfDelete(ctx, k, id, err)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/mutation"
+	"github.com/koan-go/koan/entities/internal/refusal"
 	"github.com/koan-go/koan/entities/internal/restore"
 	"github.com/koan-go/koan/entities/internal/rules"
 	"github.com/koan-go/koan/framework/fault"
@@ -29,6 +30,9 @@ var (
 	_ store.Checker = (*tx)(nil)
 )
 
+// faults says what errors of writes mean to the caller of the call that is being served.
+func (t *tx) faults() *refusal.Faults { return refusal.For(t.Tx, t.caller) }
+
 // mutate makes a mutation as a part of the run.
 func (t *tx) mutate(ctx context.Context, k *model.Kind, m ent.Mutation, next ent.Mutator) (ent.Value, error) {
 	defer func() {
@@ -37,7 +41,7 @@ func (t *tx) mutate(ctx context.Context, k *model.Kind, m ent.Mutation, next ent
 	}()
 	v, err := t.Mutations.Mutate(ctx, k, m, next)
 	if err != nil && k.Entity != nil && m.Op().Is(ent.OpUpdate|ent.OpUpdateOne) {
-		err = t.failures().appendFault(k, m, err)
+		err = t.faults().OfAppend(k, m, err)
 	}
 	return v, err
 }

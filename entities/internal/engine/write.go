@@ -14,6 +14,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
+	"github.com/koan-go/koan/entities/internal/refusal"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -211,7 +212,7 @@ func (e *Engine) createByEnt(ctx context.Context, t *tx, k *model.Kind, m *model
 	t.KeepChosen(k, w.Mutation)
 	id, err := w.Save(ctx)
 	if err != nil {
-		return nil, w.Mutation, e.writeFault(ctx, t, k, m, err)
+		return nil, w.Mutation, t.faults().OfWrite(ctx, k, m, err)
 	}
 	out, err := e.answer(ctx, t, k, id, m)
 	if err != nil {
@@ -314,7 +315,7 @@ func (e *Engine) write(ctx context.Context, t *tx, k *model.Kind, id any, m *mod
 	}
 	t.KeepChosen(k, w.Mutation)
 	if _, err := w.Save(ctx); err != nil {
-		return e.writeFault(ctx, t, k, m, err)
+		return t.faults().OfWrite(ctx, k, m, err)
 	}
 	return nil
 }
@@ -448,7 +449,7 @@ func (e *Engine) deleteAll(ctx context.Context, t *tx, k *model.Kind, in *model.
 		}
 		gone, err := e.deleteOneOf(ctx, t, k, id, in)
 		if err != nil {
-			f := itemFault(err)
+			f := refusal.OfItem(err)
 			if f == nil || len(in.IDs) == 1 {
 				return nil, err
 			}
@@ -463,7 +464,7 @@ func (e *Engine) deleteAll(ctx context.Context, t *tx, k *model.Kind, in *model.
 		}
 	}
 	if len(problems) > 0 {
-		return nil, joinFaults(problems)
+		return nil, refusal.Join(problems)
 	}
 	return countAnswer("deleted", deleted), nil
 }

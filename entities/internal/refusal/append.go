@@ -1,4 +1,4 @@
-package engine
+package refusal
 
 import (
 	"reflect"
@@ -12,10 +12,10 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// appendFault names the field to whose list a mutation appends more than the database takes in one
+// OfAppend names the field to whose list a mutation appends more than the database takes in one
 // statement: on SQLite, ent makes two arguments of a function of each element. Other errors are returned
 // unchanged.
-func (t *failures) appendFault(k *model.Kind, m ent.Mutation, err error) error {
+func (t *Faults) OfAppend(k *model.Kind, m ent.Mutation, err error) error {
 	if err == nil || t.SQL.Stale(err) {
 		return err
 	}

@@ -1,4 +1,4 @@
-package engine
+package refusal
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 
 // misfitFault is the fault for a value that the database refused without saying of which column,
 // at the field if that can be found; nil where refused is about anything else.
-func (t *failures) misfitFault(ctx context.Context, k *model.Kind, m *model.Values, refused error) *fault.Fault {
+func (t *Faults) misfitFault(ctx context.Context, k *model.Kind, m *model.Values, refused error) *fault.Fault {
 	var f *fault.Fault
 	if !errors.As(refused, &f) || f.Code != fault.InvalidPayload || f.Path != "" || m == nil {
 		return nil
@@ -27,7 +27,7 @@ func (t *failures) misfitFault(ctx context.Context, k *model.Kind, m *model.Valu
 }
 
 // refusedFields returns the fields of a model whose values the database does not take.
-func (t *failures) refusedFields(ctx context.Context, k *model.Kind, m *model.Values) (details []fault.Detail) {
+func (t *Faults) refusedFields(ctx context.Context, k *model.Kind, m *model.Values) (details []fault.Detail) {
 	for i := range m.Fields {
 		field := &m.Fields[i]
 		why, err := t.refusedAlone(ctx, k, field)
@@ -43,7 +43,7 @@ func (t *failures) refusedFields(ctx context.Context, k *model.Kind, m *model.Va
 
 // refusedAlone says why the database does not take a value into its column, "" where it does. It
 // asks with statements that write nothing.
-func (t *failures) refusedAlone(ctx context.Context, k *model.Kind, f *model.FieldValue) (why string, err error) {
+func (t *Faults) refusedAlone(ctx context.Context, k *model.Kind, f *model.FieldValue) (why string, err error) {
 	if f.Value == nil || t.Backend.Dialect().Name() != dialect.Postgres {
 		return "", nil
 	}
@@ -52,7 +52,7 @@ func (t *failures) refusedAlone(ctx context.Context, k *model.Kind, f *model.Fie
 		return "", nil
 	}
 	v, _ := w.Mutation.Field(f.Column.Name)
-	if v, err = driverValue(f.Column, v); err != nil {
+	if v, err = model.DriverValue(f.Column, v); err != nil {
 		return "", nil
 	}
 	b := t.Statement()

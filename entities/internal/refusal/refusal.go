@@ -1,4 +1,9 @@
-package engine
+// Package refusal says why something could not be written: what an error of the database, of ent or of a
+// hook means to who wrote it, at which field, and what to do next.
+//
+// What belongs here: faults, and what they ask the database for. What must never: who may know what, which
+// it asks a view of package rules for, and a write.
+package refusal
 
 import (
 	"context"
@@ -22,18 +27,18 @@ import (
 	"github.com/koan-go/koan/framework/run/store"
 )
 
-// failures say what errors of writes mean to somebody.
-type failures struct {
+// Faults are what errors of writes in a transaction mean to somebody.
+type Faults struct {
 	*transaction.Tx
-	by *rules.View // who is told, nil before the first call
+	by *rules.View
 }
 
-// failures returns those for the caller of the call that is being served.
-func (t *tx) failures() *failures { return &failures{t.Tx, t.caller} }
+// For returns the faults for who is told, nil before the first call.
+func For(t *transaction.Tx, by *rules.View) *Faults { return &Faults{t, by} }
 
-// writeFault turns an error of a write into the fault that a caller can use. m is
+// OfWrite turns an error of a write into the fault that a caller can use. m is
 // what was written, nil for a deletion.
-func (e *Engine) writeFault(ctx context.Context, t *tx, k *model.Kind, m *model.Values, err error) error {
+func (t *Faults) OfWrite(ctx context.Context, k *model.Kind, m *model.Values, err error) error {
 	var known *fault.Fault
 	switch {
 	case run.Ends(err), errors.Is(err, store.ErrStale):
@@ -65,19 +70,19 @@ func (e *Engine) writeFault(ctx context.Context, t *tx, k *model.Kind, m *model.
 		return fault.New(fault.Forbidden, rules.Denial(err)).WithPath(at).
 			WithHint("A policy of the app refused the change; its message says why.").Because(err)
 	}
-	if f := t.failures().exhaustedFault(ctx, k, at, err); f != nil {
+	if f := t.Exhausted(ctx, k, at, err); f != nil {
 		return f
 	}
 	if broken := t.Backend.Violation(err); broken != nil {
-		return e.violationFault(ctx, t, k, m, broken).Because(err)
+		return t.violationFault(ctx, k, m, broken).Because(err)
 	}
-	trait := e.App.Trait(err)
+	trait := t.Model.App.Trait(err)
 	switch {
 	case trait.Invalid:
-		return fault.Invalid(e.Refusals(t.Ent, k, m, at, err)...).Because(err)
+		return fault.Invalid(t.Model.Refusals(t.Ent, k, m, at, err)...).Because(err)
 	case trait.Constraint:
 		if m != nil {
-			if details := e.danglingReferences(ctx, t, k, m); len(details) > 0 {
+			if details := t.danglingReferences(ctx, k, m); len(details) > 0 {
 				return fault.Invalid(details...).Because(err)
 			}
 		}
@@ -92,12 +97,12 @@ func (e *Engine) writeFault(ctx context.Context, t *tx, k *model.Kind, m *model.
 		return fault.Newf(fault.Conflict, "the %s was changed or deleted by somebody else", k.Name()).Because(err)
 	}
 	if err, mine := t.Backend.Trouble(t.Set, err); mine {
-		if f := t.failures().misfitFault(ctx, k, m, err); f != nil {
+		if f := t.misfitFault(ctx, k, m, err); f != nil {
 			return f
 		}
 		return err
 	}
-	if f := t.failures().unscannedFault(k, at, err); f != nil {
+	if f := t.unscannedFault(k, at, err); f != nil {
 		return f
 	}
 	// What is left comes from a hook of the app, which has its reasons.
@@ -130,7 +135,7 @@ var unscanned = regexp.MustCompile(`sql: Scan error on column index \d+, name "(
 
 // unscannedFault is the fault of a row that ent has changed and cannot read again, since another
 // program has stored something else than its field's Go type holds; nil for other errors.
-func (t *failures) unscannedFault(k *model.Kind, at string, err error) *fault.Fault {
+func (t *Faults) unscannedFault(k *model.Kind, at string, err error) *fault.Fault {
 	found := unscanned.FindStringSubmatch(err.Error())
 	if found == nil {
 		return nil
@@ -149,9 +154,9 @@ func (t *failures) unscannedFault(k *model.Kind, at string, err error) *fault.Fa
 		WithPath(at).WithRetry(fault.Fix).WithHint("Another program stored it. Set the field in the same call, or correct it in the database.").Because(err)
 }
 
-// exhaustedFault is the fault for a row that got no id because the database has counted to the last
+// Exhausted is the fault for a row that got no id because the database has counted to the last
 // one, which SQLite calls a full disk; nil where an error means anything else.
-func (t *failures) exhaustedFault(ctx context.Context, k *model.Kind, at string, err error) *fault.Fault {
+func (t *Faults) Exhausted(ctx context.Context, k *model.Kind, at string, err error) *fault.Fault {
 	if k.Entity == nil || k.Entity.Key.Storage != descriptor.Int {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package engine
+package refusal
 
 import (
 	"context"
@@ -18,12 +18,12 @@ import (
 
 // violationFault says which rule of the database a write broke. m is what was written,
 // nil for a deletion.
-func (e *Engine) violationFault(ctx context.Context, t *tx, k *model.Kind, m *model.Values, broken *database.Violation) *fault.Fault {
+func (t *Faults) violationFault(ctx context.Context, k *model.Kind, m *model.Values, broken *database.Violation) *fault.Fault {
 	at := ""
 	if m != nil {
 		at = m.At
 	}
-	owner, names := t.failures().columns(broken)
+	owner, names := t.columns(broken)
 	other := "entity"
 	if owner != nil {
 		other = owner.Name()
@@ -39,7 +39,7 @@ func (e *Engine) violationFault(ctx context.Context, t *tx, k *model.Kind, m *mo
 		if broken.Rule == database.NotNull {
 			return requiredFault(k, m, owner, names)
 		}
-		if details := e.danglingReferences(ctx, t, k, m); len(details) > 0 {
+		if details := t.danglingReferences(ctx, k, m); len(details) > 0 {
 			return fault.Invalid(details...)
 		}
 		return fault.New(fault.InvalidPayload, "something that this refers to does not exist").WithPath(at).
@@ -55,7 +55,7 @@ func (e *Engine) violationFault(ctx context.Context, t *tx, k *model.Kind, m *mo
 			WithHint("A trigger of the database refused it; the message says why.").ByRule()
 	}
 	if m != nil && broken.Table == "" { // a domain's: those of tables name theirs
-		if details := t.failures().refusedFields(ctx, k, m); len(details) > 0 {
+		if details := t.refusedFields(ctx, k, m); len(details) > 0 {
 			return fault.Invalid(details...)
 		}
 	}
@@ -97,15 +97,15 @@ func requiredFault(k *model.Kind, m *model.Values, owner *model.Kind, names []st
 	return fault.Invalid(fault.Detail{Path: m.At + "/" + strings.Join(names, ","), Message: strings.Join(names, ", ") + " cannot be empty"})
 }
 
-// deleteFault is the fault for a row that could not be deleted.
-func (e *Engine) deleteFault(ctx context.Context, t *tx, k *model.Kind, id any, err error) error {
-	failed := e.writeFault(ctx, t, k, nil, err)
+// OfDelete is the fault for a row that could not be deleted.
+func (t *Faults) OfDelete(ctx context.Context, k *model.Kind, id any, err error) error {
+	failed := t.OfWrite(ctx, k, nil, err)
 	broken := t.Backend.Violation(err)
 	var f *fault.Fault
 	if broken == nil || broken.Rule != database.ForeignKey && broken.Rule != database.NotNull || !errors.As(failed, &f) {
 		return failed
 	}
-	holders, err := e.holders(ctx, t, k, []any{id})
+	holders, err := t.holders(ctx, k, []any{id})
 	if err != nil {
 		return t.Verdict(err)
 	}
@@ -146,7 +146,7 @@ func (h holder) String() string {
 
 // holders finds what prevents rows from being deleted: what refers to them, or to rows
 // that would be deleted with them.
-func (e *Engine) holders(ctx context.Context, t *tx, k *model.Kind, ids []any) (out []holder, err error) {
+func (t *Faults) holders(ctx context.Context, k *model.Kind, ids []any) (out []holder, err error) {
 	walked := map[*descriptor.Referrer]map[changes.Row]bool{}
 	for queue := []transaction.Layer{{Kind: k, IDs: ids}}; len(queue) > 0; queue = queue[1:] {
 		l := queue[0]
@@ -170,7 +170,7 @@ func (e *Engine) holders(ctx context.Context, t *tx, k *model.Kind, ids []any) (
 				queue = append(queue, transaction.Layer{Kind: child, IDs: found})
 				continue
 			}
-			h, err := t.failures().holderOf(ctx, child, r, found)
+			h, err := t.holderOf(ctx, child, r, found)
 			if err != nil {
 				return nil, err
 			}
@@ -183,7 +183,7 @@ func (e *Engine) holders(ctx context.Context, t *tx, k *model.Kind, ids []any) (
 }
 
 // holderOf is what the caller may know of rows that refer to others.
-func (t *failures) holderOf(ctx context.Context, child *model.Kind, r *descriptor.Referrer, ids []any) (holder, error) {
+func (t *Faults) holderOf(ctx context.Context, child *model.Kind, r *descriptor.Referrer, ids []any) (holder, error) {
 	h := holder{kind: child}
 	seen := t.by.Of(child)
 	if seen == nil || !t.by.Shows(child) {
@@ -201,7 +201,7 @@ func (t *failures) holderOf(ctx context.Context, child *model.Kind, r *descripto
 
 // columns turns a table and columns into an entity and its fields, as the caller
 // knows them: nil for an entity, and no names for columns, that he does not.
-func (t *failures) columns(v *database.Violation) (owner *model.Kind, names []string) {
+func (t *Faults) columns(v *database.Violation) (owner *model.Kind, names []string) {
 	for _, k := range t.Model.ByName {
 		if k.Entity.Table == v.Table && t.by.Knows(k) {
 			owner = k
@@ -228,12 +228,12 @@ func (t *failures) columns(v *database.Violation) (owner *model.Kind, names []st
 }
 
 // danglingReferences returns the references of a model to rows that do not exist.
-func (e *Engine) danglingReferences(ctx context.Context, t *tx, k *model.Kind, m *model.Values) []fault.Detail {
+func (t *Faults) danglingReferences(ctx context.Context, k *model.Kind, m *model.Values) []fault.Detail {
 	var out []fault.Detail
 	look := func(target *model.Kind, id any, at string) {
 		there, err := t.Exists(ctx, target, id)
 		if err == nil && !there {
-			out = append(out, t.caller.Dangling(target, id, at))
+			out = append(out, t.by.Dangling(target, id, at))
 		}
 	}
 	for _, ed := range m.Edges {
