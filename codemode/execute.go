@@ -91,13 +91,13 @@ func (ms members) decodeScript(given map[string]json.RawMessage) (catalog.Decode
 // execution is the execution of one script for a face.
 type execution struct {
 	scriptRequest
-	missing unlisted
-	cutOff  []string          // calls outside that the end of the run's time has cut off
-	told    int               // log messages that the caller may have heard
-	emitted []json.RawMessage // values that the caller has got
-	files   []json.RawMessage // that the result has
-	notes   []wire.Log        // warnings about the input, before the script's own logs
-	before  []diagnostic      // the same of a module, beside its own
+	missing  unlisted
+	cutOff   []string          // calls outside that the end of the run's time has cut off
+	sentLogs int               // log messages that the caller may have got
+	emitted  []json.RawMessage // values that the caller has got
+	files    []json.RawMessage // that the result has
+	notes    []wire.Log        // warnings about the input, before the script's own logs
+	before   []diagnostic      // the same of a module, beside its own
 
 	job     *wire.Job    // but for its occasion
 	result  *wire.Result // of the last attempt
@@ -394,7 +394,7 @@ func (e *execution) executeJob(ctx context.Context, stop func(), job *wire.Job, 
 		return r.replayOnData(ctx, e.p, job, a)
 	}
 	h := newHost(e.call, e.view, ownCalls{a, e.missing}, a, e.p.app, e.own, e.maxCalls())
-	h.told, h.emitted = e.told, e.emitted
+	h.sentLogs, h.emitted = e.sentLogs, e.emitted
 	var host wire.Host = h
 	rec := e.recorder(a, h)
 	if rec != nil {
@@ -411,7 +411,7 @@ func (e *execution) executeJob(ctx context.Context, stop func(), job *wire.Job, 
 	stop()
 	h.wait()
 	e.cutOff = h.cutOff
-	e.told, e.emitted = max(e.told, h.logged), h.emitted
+	e.sentLogs, e.emitted = max(e.sentLogs, h.logged), h.emitted
 	if res != nil {
 		e.files = h.filesOf(res)
 	}

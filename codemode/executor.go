@@ -71,8 +71,8 @@ func (p *provider) confinement(ctx context.Context) []catalog.Check {
 	}
 	var out []catalog.Check
 	for _, l := range layers {
-		held := total[l] - len(failed[l])
-		check := catalog.Check{Name: "confinement: " + l, OK: held == total[l], Detail: fmt.Sprintf("%d of %d attempts of a worker were stopped", held, total[l])}
+		stopped := total[l] - len(failed[l])
+		check := catalog.Check{Name: "confinement: " + l, OK: stopped == total[l], Detail: fmt.Sprintf("%d of %d attempts of a worker were stopped", stopped, total[l])}
 		if !check.OK {
 			check.Hint = "See the lines below."
 		}

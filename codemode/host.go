@@ -81,7 +81,7 @@ type flight struct {
 	ordered bool
 	whole   bool // it is a call for the whole MCP result
 	files   bool // its pictures and sound become files
-	held    int  // bytes of input and output that are counted for the attempt
+	bytes   int  // of input and output, which are counted for the attempt
 	out     json.RawMessage
 	err     error
 }
@@ -194,7 +194,7 @@ func (h *host) Start(ctx context.Context, ref uint32, id string, input json.RawM
 	if h.ended != nil {
 		return
 	}
-	f := &flight{ref: ref, at: h.calls.Next(), held: flightBytes + len(input)}
+	f := &flight{ref: ref, at: h.calls.Next(), bytes: flightBytes + len(input)}
 	asks := strings.HasPrefix(id, wire.DiscoveryPrefix)
 	if err := h.admit(f, asks); err != nil {
 		h.end(err, ref)
@@ -250,7 +250,7 @@ func (h *host) admit(f *flight, asks bool) error {
 	case len(h.flights) >= maxInFlight:
 		return fault.Newf(fault.ParallelCallsExceeded, "more than %d calls wait to be made or to be awaited", maxInFlight).WithDetails(map[string]any{"limit": maxInFlight})
 	}
-	return h.attempt.Hold(f.held)
+	return h.attempt.Hold(f.bytes)
 }
 
 // holdOutput counts the output of a started call until it is delivered. Outputs of calls
@@ -263,7 +263,7 @@ func (h *host) holdOutput(f *flight) error {
 		f.out, f.err = nil, err
 		return err
 	}
-	f.held += len(f.out)
+	f.bytes += len(f.out)
 	return nil
 }
 
@@ -466,7 +466,7 @@ func (h *host) take(ctx context.Context, ref uint32) (*flight, error) {
 			if f.ref == ref {
 				h.ready = append(h.ready[:i], h.ready[i+1:]...)
 				delete(h.flights, ref)
-				h.attempt.Release(f.held)
+				h.attempt.Release(f.bytes)
 				return f, nil
 			}
 		}

@@ -12,11 +12,11 @@ import (
 
 // hostOutput passes on to the caller what a script says while it runs.
 type hostOutput struct {
-	call    catalog.Call
-	log     func(wire.Log)    // of an action; nil: messages are for the caller
-	logged  int               // messages of this attempt
-	told    int               // messages that attempts before have said
-	emitted []json.RawMessage // values that the caller has got, of attempts before too
+	call     catalog.Call
+	log      func(wire.Log)    // of an action; nil: messages are for the caller
+	logged   int               // messages of this attempt
+	sentLogs int               // messages of the attempts before
+	emitted  []json.RawMessage // values that the caller has got, of attempts before too
 }
 
 // Progress implements wire.Host.
@@ -47,7 +47,7 @@ func (h *hostOutput) Log(l wire.Log) {
 		h.log(l)
 		return
 	}
-	if h.logged++; h.logged > h.told {
+	if h.logged++; h.logged > h.sentLogs {
 		h.call.Log(levels[l.Level], l.Message)
 	}
 }

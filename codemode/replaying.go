@@ -6,35 +6,35 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/koan-go/koan/codemode/internal/replay"
+	"github.com/koan-go/koan/codemode/internal/recording"
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
-	kept "github.com/koan-go/koan/framework/run/replay"
+	"github.com/koan-go/koan/framework/run/replay"
 )
 
-var _ kept.Replayer = (*provider)(nil)
+var _ replay.Replayer = (*provider)(nil)
 
 // recorder records the conversation of the script and its host, if the run will be kept;
 // it returns nil if not.
-func (e *execution) recorder(a *run.Attempt, h wire.Host) *replay.Recorder {
-	most := kept.Recording(a.Run())
+func (e *execution) recorder(a *run.Attempt, h wire.Host) *recording.Recorder {
+	most := replay.Recording(a.Run())
 	if most == 0 {
 		return nil
 	}
-	return replay.NewRecorder(h, most)
+	return recording.NewRecorder(h, most)
 }
 
 // keep adds the recording of the last attempt to the run, for a replay. The logs that the
 // caller gets are redacted later; those of the recording are not.
-func keep(a *run.Attempt, rec *replay.Recorder, job *wire.Job, res *wire.Result, ended error) {
+func keep(a *run.Attempt, rec *recording.Recorder, job *wire.Job, res *wire.Result, ended error) {
 	if res != nil {
 		own := *res
 		own.Logs = slices.Clone(res.Logs)
 		res = &own
 	}
-	kept.KeepScript(a.Run(), rec.Size(), func() ([]byte, error) {
+	replay.KeepScript(a.Run(), rec.Size(), func() ([]byte, error) {
 		s, err := rec.Script(*job, res, ended)
 		if err != nil {
 			return nil, err
@@ -43,13 +43,13 @@ func keep(a *run.Attempt, rec *replay.Recorder, job *wire.Job, res *wire.Result,
 	})
 }
 
-// Replays implements kept.Replayer.
+// Replays implements replay.Replayer.
 func (p *provider) Replays(id catalog.ID) bool {
 	return id.Kind == catalog.KindCode && p.executor != nil
 }
 
-// Replay implements kept.Replayer.
-func (p *provider) Replay(ctx context.Context, k *kept.KeptRun, again func(context.Context) error) (*kept.Replayed, error) {
+// Replay implements replay.Replayer.
+func (p *provider) Replay(ctx context.Context, k *replay.KeptRun, again func(context.Context) error) (*replay.Replayed, error) {
 	var in struct {
 		Code string          `json:"code"`
 		Args json.RawMessage `json:"args"`
@@ -58,7 +58,7 @@ func (p *provider) Replay(ctx context.Context, k *kept.KeptRun, again func(conte
 	if err != nil {
 		return nil, fault.Newf(fault.CapabilityUnsupported, "the recording of the run %q has no script", k.Run).Because(err)
 	}
-	s, err := replay.Decode(k.Script, in.Code, in.Args)
+	s, err := recording.Decode(k.Script, in.Code, in.Args)
 	if err != nil {
 		return nil, fault.Newf(fault.CapabilityUnsupported, "the recording of the run %q cannot be read by this build", k.Run).
 			WithHint("Replay it with the build that recorded it.").Because(err)
@@ -80,8 +80,8 @@ func (p *provider) Replay(ctx context.Context, k *kept.KeptRun, again func(conte
 
 // replayed is a script that is executed again.
 type replayed struct {
-	script *replay.Script
-	player *replay.Player // of the last attempt
+	script *recording.Script
+	player *recording.Player // of the last attempt
 	res    *wire.Result
 }
 
@@ -92,7 +92,7 @@ func (r *replayed) replayRecording(ctx context.Context, p *provider) (err error)
 	ctx, cancel := context.WithTimeout(ctx, p.config().wall)
 	defer cancel()
 	job := r.script.Job
-	r.player = replay.NewPlayer(r.script, nil)
+	r.player = recording.NewPlayer(r.script, nil)
 	r.res, err = p.executor.Execute(ctx, &job, r.player)
 	if ctx.Err() != nil {
 		return errors.Join(fault.New(fault.Timeout, "the replay took longer than a run may"), err)
@@ -113,7 +113,7 @@ func (r *replayed) replayOnData(ctx context.Context, p *provider, job *wire.Job,
 	o := then.Occasion
 	o.Set = job.Set
 	job.Occasion = o
-	r.player = replay.NewPlayer(r.script, a)
+	r.player = recording.NewPlayer(r.script, a)
 	res, err := p.executor.Execute(withSpending(ctx, &spending{limits: job.Limits}), job, r.player)
 	r.res = res
 	return res, err

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/koan-go/koan/codemode/internal/replay"
+	"github.com/koan-go/koan/codemode/internal/recording"
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
@@ -14,7 +14,7 @@ import (
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/approve"
 	"github.com/koan-go/koan/framework/run/live"
-	kept "github.com/koan-go/koan/framework/run/replay"
+	"github.com/koan-go/koan/framework/run/replay"
 	"github.com/koan-go/koan/framework/run/store"
 )
 
@@ -65,7 +65,7 @@ type runStatus struct {
 	Emitted  []json.RawMessage `json:"emitted,omitempty"`
 	Plan     *waitingPlan      `json:"plan,omitempty"`
 	// Result is what the run's caller got: of a script as koan.code.execute returns it. Notes
-	// say what of it is not kept.
+	// say what of it is not replay.
 	Result json.RawMessage `json:"result,omitempty"`
 	Notes  []string        `json:"notes,omitempty"`
 }
@@ -211,7 +211,7 @@ func (p *provider) endOf(ctx context.Context, call catalog.Call, out *runStatus)
 
 // resultOf rebuilds what a script's run returned, from its recording where there is one.
 func (p *provider) resultOf(ctx context.Context, out *runStatus, r *endedRun) (err error) {
-	ending := replay.Ending{Logs: []wire.Log{}}
+	ending := recording.Ending{Logs: []wire.Log{}}
 	if script, why := recordingOf(ctx, out.RunID); script != nil {
 		ending = script.Ending
 		for i := range ending.Logs {
@@ -260,8 +260,8 @@ func (p *provider) resultOf(ctx context.Context, out *runStatus, r *endedRun) (e
 }
 
 // recordingOf returns the recording of a run; nil says why there is none.
-func recordingOf(ctx context.Context, id string) (s *replay.Script, why string) {
-	tapes, ok := run.Joined[*kept.Tapes](ctx)
+func recordingOf(ctx context.Context, id string) (s *recording.Script, why string) {
+	tapes, ok := run.Joined[*replay.Tapes](ctx)
 	if !ok {
 		return nil, "this app keeps no runs"
 	}
@@ -273,7 +273,7 @@ func recordingOf(ctx context.Context, id string) (s *replay.Script, why string) 
 	if k.Subject != run.RequestOf(ctx).Principal.Subject {
 		return nil, "the run is somebody else's"
 	}
-	if s, err = replay.Decode(k.Script, "", nil); err != nil {
+	if s, err = recording.Decode(k.Script, "", nil); err != nil {
 		return nil, "the recording cannot be read by this build"
 	}
 	return s, ""

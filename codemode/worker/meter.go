@@ -11,7 +11,7 @@ import (
 // happens before a job reaches its limit.
 type meter struct{ base, limit, collect int64 }
 
-func newMeter() *meter { return &meter{base: held()} }
+func newMeter() *meter { return &meter{base: runtimeBytes()} }
 
 // engineBytes is the lowest limit that is enforced, in bytes: an engine and a small script need
 // this much, and the meter is not precise enough for less.
@@ -30,9 +30,9 @@ func (m *meter) setLimits(limit, collect int64) {
 // full reports whether more than the limit is used.
 func (m *meter) full() bool { return m.used() > m.limit }
 
-func (m *meter) used() int64 { return held() - m.base }
+func (m *meter) used() int64 { return runtimeBytes() - m.base }
 
-func held() int64 {
+func runtimeBytes() int64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)
 	return int64(samples[0].Value.Uint64() - samples[1].Value.Uint64())

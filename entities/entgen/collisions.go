@@ -47,7 +47,7 @@ func (m *model) checkTables() (found bool) {
 
 // checkName reports an entity whose name is one of Koan's own, and notes one that has no routes.
 func (m *model) checkName(n *gen.Type) {
-	if catalog.Taken(n.Name) {
+	if catalog.IsReserved(n.Name) {
 		m.problem("%s: the journal has an entity of this name, so the app cannot: rename the schema; its table can keep its name with entsql.Annotation{Table: %q}", n.Name, n.Table())
 	}
 	if path, ok := catalog.Routed(n.Name); !ok {

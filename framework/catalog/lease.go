@@ -5,7 +5,7 @@ import "sync"
 // lease counts the runs that use a snapshot.
 type lease struct {
 	mu      sync.Mutex
-	held    int
+	users   int
 	retired bool
 	closers []func()
 }
@@ -16,12 +16,12 @@ func (s *Snapshot) Lease() (release func()) {
 	l := &s.lease
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.held++
+	l.users++
 	var once sync.Once
 	return func() {
 		once.Do(func() {
 			l.mu.Lock()
-			l.held--
+			l.users--
 			l.mu.Unlock()
 			l.end()
 		})
@@ -40,7 +40,7 @@ func (s *Snapshot) Retire() {
 func (l *lease) end() {
 	l.mu.Lock()
 	var closers []func()
-	if l.retired && l.held == 0 {
+	if l.retired && l.users == 0 {
 		closers, l.closers = l.closers, nil
 	}
 	l.mu.Unlock()

@@ -156,7 +156,7 @@ func (ix *index) yields(at int, q query) bool {
 
 // scores returns the score of each hit for a query.
 func (ix *index) scores(q query) []float64 {
-	sums := newTally(ix)
+	sums := newQueryScore(ix)
 	rest := ix.withoutOwners(q.said)
 	slices.SortStableFunc(rest, func(a, b said) int { return cmp.Compare(ix.strength(b), ix.strength(a)) })
 	for _, s := range rest {

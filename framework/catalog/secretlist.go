@@ -10,15 +10,15 @@ import (
 // SecretList collects secrets as a provider learns of them. Reading takes no lock, since whoever writes
 // to the log may hold any. It is safe for concurrent use; a nil one keeps nothing.
 type SecretList struct {
-	mu    sync.Mutex            // held to write
-	added []string              // for good
-	held  map[string][][]string // by their holder, the last ones first
-	list  atomic.Pointer[[]string]
+	mu       sync.Mutex            // held to write
+	added    []string              // for good
+	byHolder map[string][][]string // by their holder, the last ones first
+	list     atomic.Pointer[[]string]
 }
 
-// heldTimes is how many times the secrets of a holder may be renewed before they are forgotten: calls that
+// maxRenewals is how many times the secrets of a holder may be renewed before they are forgotten: calls that
 // began with older ones may still be under way.
-const heldTimes = 3
+const maxRenewals = 3
 
 // Add adds secrets for good, unless they are there or empty: those of a configuration.
 func (l *SecretList) Add(values ...string) {
@@ -39,14 +39,14 @@ func (l *SecretList) Renew(holder string, values ...string) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	last := l.held[holder]
+	last := l.byHolder[holder]
 	if len(last) > 0 && slices.Equal(last[0], values) {
 		return
 	}
-	if l.held == nil {
-		l.held = map[string][][]string{}
+	if l.byHolder == nil {
+		l.byHolder = map[string][][]string{}
 	}
-	l.held[holder] = append([][]string{slices.Clone(values)}, last[:min(len(last), heldTimes-1)]...)
+	l.byHolder[holder] = append([][]string{slices.Clone(values)}, last[:min(len(last), maxRenewals-1)]...)
 	l.publish()
 }
 
@@ -64,8 +64,8 @@ func (l *SecretList) publish() {
 	}
 	add(l.added)
 	l.added = slices.Clone(all)
-	for _, holder := range slices.Sorted(maps.Keys(l.held)) {
-		for _, values := range l.held[holder] {
+	for _, holder := range slices.Sorted(maps.Keys(l.byHolder)) {
+		for _, values := range l.byHolder[holder] {
 			add(values)
 		}
 	}

@@ -32,34 +32,34 @@ func TooManyCalls(v *catalog.View, limit int) *fault.Fault {
 	return f
 }
 
-// admit authorises a call, and validates and decodes its input. held is how many bytes of the input it
+// admit authorises a call, and validates and decodes its input. size is how many bytes of the input it
 // has counted, even if it returns an error; they are released after the call.
-func (e *Engine) admit(ctx context.Context, c *call, id catalog.ID) (held int, err error) {
+func (e *Engine) admit(ctx context.Context, c *call, id catalog.ID) (size int, err error) {
 	r := c.attempt.run
 	if err := e.authorize(c, id); err != nil {
 		return 0, err
 	}
-	if held, err = e.admitInput(c); err != nil {
-		return held, err
+	if size, err = e.admitInput(c); err != nil {
+		return size, err
 	}
 	if err := e.resolve(ctx, c); err != nil {
-		return held, err
+		return size, err
 	}
-	if err := e.expand(ctx, c, &held); err != nil {
-		return held, err
+	if err := e.expand(ctx, c, &size); err != nil {
+		return size, err
 	}
 	if err := e.decode(c, catalog.Input{JSON: c.Input(), Set: c.defaultSet()}); err != nil {
-		return held, err
+		return size, err
 	}
 	if set := c.decoded.Target.Set; set != "" {
 		if err := r.enterSet(ctx, set); err != nil {
-			return held, c.attempt.course.End(err)
+			return size, c.attempt.course.End(err)
 		}
 	}
 	if r.spec.DryRun && c.op.Effects.ActsOutside() && !c.op.Nested {
-		return held, fault.Newf(fault.DryRunBlocked, "%s has an effect outside this system", c.request.View.Snapshot().ToolName(id))
+		return size, fault.Newf(fault.DryRunBlocked, "%s has an effect outside this system", c.request.View.Snapshot().ToolName(id))
 	}
-	return held, nil
+	return size, nil
 }
 
 // authorize sets the operation of a call as its caller sees it. An operation that is hidden on the
@@ -175,7 +175,7 @@ func (e *Engine) admitInput(c *call) (int, error) {
 }
 
 // expand takes the input that the handler gets from Options.Expand, and counts its bytes.
-func (e *Engine) expand(ctx context.Context, c *call, held *int) (err error) {
+func (e *Engine) expand(ctx context.Context, c *call, size *int) (err error) {
 	if e.opts.Expand == nil {
 		return nil
 	}
@@ -185,6 +185,6 @@ func (e *Engine) expand(ctx context.Context, c *call, held *int) (err error) {
 	if err := c.attempt.Hold(len(c.expanded)); err != nil {
 		return err
 	}
-	*held += len(c.expanded)
+	*size += len(c.expanded)
 	return nil
 }

@@ -18,8 +18,8 @@ type Key struct {
 
 // claim is the state of a run's claim, which ensures that the run is carried out once.
 type claim struct {
-	key       *Key        // under which the run must be claimed; nil if it need not be
-	held      bool        // it is claimed
+	key       *Key // under which the run must be claimed; nil if it need not be
+	claimed   bool
 	lose      func(error) // ends the run when the claim is lost
 	keepsTape bool        // claiming the run must not replace its tape
 	uncertain bool        // it is not known whether the run committed

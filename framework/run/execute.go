@@ -62,14 +62,14 @@ func (r *Run) Execute(ctx context.Context, body Body) (out *Outcome, err error) 
 		err = x.attempts(ctx)
 	}
 	if errors.Is(err, errUnclaimed) { // or the run had a key from the start
-		held, cancel := context.WithCancelCause(ctx)
+		claimed, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		x.claim.lose = cancel
-		if over, err := x.parts.claim(held, out); over {
+		if over, err := x.parts.claim(claimed, out); over {
 			return out, x.endWithoutRunning(ctx, err)
 		}
-		x.claim.held = true
-		if ctx = held; !begun {
+		x.claim.claimed = true
+		if ctx = claimed; !begun {
 			x.parts.begin(ctx)
 		}
 		err = x.attempts(ctx)
@@ -127,7 +127,7 @@ func transient(err error) bool { return fault.From(err).Retry == fault.Safe }
 func (x *execution) failed(ctx context.Context, err error) error {
 	f := x.engine.report(ctx, fault.From(err), "run", x.ID, "operation", x.op.ID.String())
 	f = x.redacted(Unrepeatable(f, x.OutsideEffects()))
-	if f.Retry == fault.Never && x.claim.held && transient(err) {
+	if f.Retry == fault.Never && x.claim.claimed && transient(err) {
 		f = f.WithHint("A call with the same idempotencyKey continues the run, and does not repeat what took effect outside.")
 	}
 	if x.spec.Reply == nil {
@@ -198,7 +198,7 @@ func (x *execution) wait(ctx context.Context, p course.Pause) error {
 		return err
 	}
 	x.claim.keepsTape = true
-	if x.claim.key != nil && !x.claim.held {
+	if x.claim.key != nil && !x.claim.claimed {
 		return errUnclaimed
 	}
 	return nil
@@ -287,10 +287,10 @@ func (x *execution) commit(ctx context.Context, a *Attempt) (err error) {
 	}
 	wrote := len(a.txs.group.WrittenSets()) > 0
 	var receipt store.Receipt
-	if wrote || r.claim.held { // otherwise nothing stores a receipt
+	if wrote || r.claim.claimed { // otherwise nothing stores a receipt
 		receipt = a.receipt(x.ret, changes)
 	}
-	if r.claim.held {
+	if r.claim.claimed {
 		receipt.Reply = out.Reply
 	}
 	if err := a.txs.commit(context.WithoutCancel(ctx), receipt); err != nil {
@@ -337,7 +337,7 @@ func (x *execution) uncommitted(ctx context.Context, err error) error {
 // rejectRepeatedEffects returns a fault instead of input_required if calling again with the answer
 // would repeat effects outside, because they would not be on the tape of that call.
 func (x *execution) rejectRepeatedEffects(err error) error {
-	if len(ask.Waits(err)) == 0 || x.claim.held { // then the ledger has them
+	if len(ask.Waits(err)) == 0 || x.claim.claimed { // then the ledger has them
 		return err
 	}
 	outside := x.OutsideEffects()

@@ -80,8 +80,8 @@ func (e *Engine) invoke(ctx context.Context, c *call, id catalog.ID) (json.RawMe
 // anything else that is the app's or a provider's, becomes a fault.
 func (e *Engine) admitAndCall(ctx context.Context, c *call, id catalog.ID) (_ json.RawMessage, err error) {
 	defer fault.Recover(&err)
-	held, err := e.admit(ctx, c, id)
-	defer c.attempt.Release(held)
+	size, err := e.admit(ctx, c, id)
+	defer c.attempt.Release(size)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 // pollInterval is how often a folder is looked at: one stat for each file.
 const pollInterval = 100 * time.Millisecond
 
-// stamp is what a file is told from its next version by.
+// stamp is by what a file differs from its next version.
 type stamp struct {
 	size    int64
 	changed time.Time
@@ -20,7 +20,7 @@ type stamp struct {
 // until ctx ends. Files count once two looks have found them unchanged, so that one that is being
 // written does not.
 func Watch(ctx context.Context, folder fs.FS, named Named, changed func()) {
-	told, last := map[string]stamp{"": {}}, map[string]stamp(nil) // what there was before the first look is not known
+	reported, last := map[string]stamp{"": {}}, map[string]stamp(nil) // what there was before the first look is not known
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {
@@ -33,8 +33,8 @@ func Watch(ctx context.Context, folder fs.FS, named Named, changed func()) {
 		if now == nil {
 			continue // it cannot be read: what was there stays
 		}
-		if !maps.Equal(now, told) && maps.Equal(now, last) {
-			told = now
+		if !maps.Equal(now, reported) && maps.Equal(now, last) {
+			reported = now
 			changed()
 		}
 		last = now

@@ -11,7 +11,7 @@ import (
 // The generator refuses entities of an app that would have these names.
 func TestNamesAreTaken(t *testing.T) {
 	for _, k := range Entities(nil).Kinds {
-		require.True(t, catalog.Taken(k.Type), k.Type)
+		require.True(t, catalog.IsReserved(k.Type), k.Type)
 	}
-	require.False(t, catalog.Taken("Run"))
+	require.False(t, catalog.IsReserved("Run"))
 }

@@ -78,8 +78,8 @@ func Read(v catalog.Values, local bool) (Config, error) {
 		c.oauth.Audiences = given
 	}
 	if v.IsSet(keyScopes) {
-		told := v.Strings(keyScopes)
-		c.oauth.Scopes = func() []string { return told }
+		scopes := v.Strings(keyScopes)
+		c.oauth.Scopes = func() []string { return scopes }
 	}
 	if err := c.oauth.Check(); err != nil {
 		problems = append(problems, fmt.Errorf("server.oauth: %w", err))

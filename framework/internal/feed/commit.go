@@ -14,8 +14,8 @@ import (
 
 // commit is an entry with what readers see of it, made once for all of the same rights.
 type commit struct {
-	entry follow.Entry
-	held  int // bytes that the hub counts for it, 0 once it is dropped; the hub's lock guards it
+	entry   follow.Entry
+	counted int // bytes that the hub counts for it, 0 once it is dropped; the hub's lock guards it
 
 	mu    sync.Mutex
 	sight map[string]*sight // by reader
@@ -36,12 +36,12 @@ type change struct {
 	data   json.RawMessage
 }
 
-func newCommit(e follow.Entry) *commit { return &commit{entry: e, held: e.Size} }
+func newCommit(e follow.Entry) *commit { return &commit{entry: e, counted: e.Size} }
 
 // drop returns what was counted for a commit that is not kept any more.
 func (c *commit) drop() int {
-	n := c.held
-	c.held = 0
+	n := c.counted
+	c.counted = 0
 	return n
 }
 

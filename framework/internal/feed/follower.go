@@ -348,7 +348,7 @@ func (f *Follower) commits(ctx context.Context, set string, after int64, from fo
 	out := make([]*commit, len(entries))
 	for i, e := range entries {
 		out[i] = newCommit(e)
-		out[i].held = 0 // the hub does not keep it
+		out[i].counted = 0 // the hub does not keep it
 	}
 	return out, nil
 }

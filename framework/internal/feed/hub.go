@@ -34,7 +34,7 @@ type Hub struct {
 	mu        sync.Mutex
 	followers map[*Follower]struct{}
 	tracks    map[string]*track
-	held      int           // bytes in tracks
+	bytes     int           // in tracks
 	moved     chan struct{} // closed when a track moves
 	stop      func()        // of the poller; nil when nobody follows
 	closed    bool
@@ -137,7 +137,7 @@ func (h *Hub) remove(f *Follower) {
 	delete(h.followers, f)
 	if len(h.followers) == 0 && h.stop != nil {
 		h.stop()
-		h.stop, h.tracks, h.held = nil, map[string]*track{}, 0
+		h.stop, h.tracks, h.bytes = nil, map[string]*track{}, 0
 	}
 }
 
@@ -246,7 +246,7 @@ func (h *Hub) advance(ctx context.Context, set string, head follow.Head) error {
 		}
 		for _, e := range entries {
 			t.commits = append(t.commits, newCommit(e))
-			h.held += e.Size
+			h.bytes += e.Size
 		}
 		t.head = entries[len(entries)-1].Head
 		h.makeRoom()
@@ -258,7 +258,7 @@ func (h *Hub) advance(ctx context.Context, set string, head follow.Head) error {
 
 // makeRoom drops the oldest commits of what has the most of them. The caller holds the lock.
 func (h *Hub) makeRoom() {
-	for h.held > h.opts.MaxBytes {
+	for h.bytes > h.opts.MaxBytes {
 		var most *track
 		for _, t := range h.tracks {
 			if len(t.commits) > 0 && (most == nil || len(t.commits) > len(most.commits)) {
@@ -270,7 +270,7 @@ func (h *Hub) makeRoom() {
 		}
 		c := most.commits[0]
 		most.from, most.commits = c.entry.Head, slices.Delete(slices.Clone(most.commits), 0, 1)
-		h.held -= c.drop()
+		h.bytes -= c.drop()
 	}
 }
 
@@ -278,9 +278,9 @@ func (h *Hub) makeRoom() {
 func (h *Hub) hold(c *commit, n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if c.held > 0 {
-		c.held += n
-		h.held += n
+	if c.counted > 0 {
+		c.counted += n
+		h.bytes += n
 		h.makeRoom()
 	}
 }

@@ -309,7 +309,7 @@ func (p *plan) show(out io.Writer) error {
 	}
 	text := diff.Diff(from, p.file.was, to, p.now)
 	_, text, _ = bytes.Cut(text, []byte("\n")) // "diff a b", which nothing reads
-	v := newVeil(p.client, p.file.was, p.now)
+	v := newMask(p.client, p.file.was, p.now)
 	for _, line := range strings.SplitAfter(string(text), "\n") {
 		if !strings.HasPrefix(line, "@@") {
 			line = short(v.line(line))

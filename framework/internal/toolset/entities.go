@@ -36,7 +36,7 @@ func (b *builder) ofEntity(r *catalog.Resource, ops []*catalog.Operation) (out [
 	declaring := max(0, slices.IndexFunc(ops, func(op *catalog.Operation) bool { return op.ID.Op == "collection" }))
 	whole = true
 	for i, op := range ops {
-		t := &tool{id: op.ID, Description: briefly(op), Annotations: annotate(op.Effects)}
+		t := &tool{id: op.ID, Description: summaryOf(op), Annotations: annotate(op.Effects)}
 		if i == declaring && r != nil {
 			t.Description, whole = b.declaring(op, r)
 		}
@@ -48,13 +48,13 @@ func (b *builder) ofEntity(r *catalog.Resource, ops []*catalog.Operation) (out [
 	return out, whole
 }
 
-// briefly describes an operation of an entity that is declared in another tool.
-func briefly(op *catalog.Operation) string {
+// summaryOf describes an operation of an entity that is declared in another tool.
+func summaryOf(op *catalog.Operation) string {
 	known, ok := verbs[op.ID.Op]
 	if !ok {
 		return op.Summary
 	}
-	text := op.Title + known.brief
+	text := op.Title + known.suffix
 	if op.ID.Op != "upsert" {
 		return text
 	}
@@ -71,7 +71,7 @@ func briefly(op *catalog.Operation) string {
 // declaring describes an operation with the entity's declaration: with comments if
 // they fit, else without. whole is false if it does not fit at all.
 func (b *builder) declaring(op *catalog.Operation, r *catalog.Resource) (text string, whole bool) {
-	text, tail := briefly(op), ""
+	text, tail := summaryOf(op), ""
 	if r.Description != "" {
 		text = op.Title + ": " + r.Description
 	}

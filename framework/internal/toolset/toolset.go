@@ -158,8 +158,8 @@ func JSON(v *catalog.View, o Options) json.RawMessage {
 // configured style is kept even where the list does not fit.
 func list(v *catalog.View, o Options) []Row {
 	b := &builder{view: v, options: o}
-	perEntity := []form{{perEntity: true}, {perEntity: true, lean: true}, {perEntity: true, lean: true, abridged: true}, {perEntity: true, lean: true, brief: true}}
-	generic := []form{{}, {abridged: true}, {brief: true}, {folded: true}, {folded: true, abridged: true}, {folded: true, brief: true}}
+	perEntity := []form{{perEntity: true}, {perEntity: true, lean: true}, {perEntity: true, lean: true, abridged: true}, {perEntity: true, lean: true, short: true}}
+	generic := []form{{}, {abridged: true}, {short: true}, {folded: true}, {folded: true, abridged: true}, {folded: true, short: true}}
 	forms := append(perEntity, generic...)
 	switch o.Style {
 	case PerEntity:
@@ -198,8 +198,8 @@ func (b *builder) withActions() []Row {
 			actions++
 		}
 	}
-	return b.rows(form{folded: true, brief: true, dropped: sort.Search(actions, func(n int) bool {
-		return fits(b.rows(form{folded: true, brief: true, dropped: n}))
+	return b.rows(form{folded: true, short: true, dropped: sort.Search(actions, func(n int) bool {
+		return fits(b.rows(form{folded: true, short: true, dropped: n}))
 	})})
 }
 
@@ -210,7 +210,7 @@ type form struct {
 	dropped   int  // so many of the last actions are called through it too
 	lean      bool // without operations that a list can do without
 	abridged  bool // descriptions of code tools have less in them
-	brief     bool // descriptions of code tools are cut to maxEssential characters
+	short     bool // descriptions of code tools are cut to maxEssential characters
 }
 
 // rank is 0 for an action that is listed in every mode, else 1.
@@ -277,7 +277,7 @@ func (b *builder) rows(f form) []Row {
 		if b.options.Names != Dotted {
 			t.Name = catalog.Underscored(t.Name)
 		}
-		if t.Description = spell(t.Description); f.brief && t.isCode {
+		if t.Description = spell(t.Description); f.short && t.isCode {
 			t.Description = essential(t.Description)
 		}
 		rows[i] = Row{t.id.String(), encoded(t)}

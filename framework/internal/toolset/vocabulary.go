@@ -13,7 +13,7 @@ import (
 // operation's own input schema.
 type verb struct {
 	summary string // of the tool for all entities, whose name is its title
-	brief   string // follows the operation's own title, which names the entity
+	suffix  string // follows the operation's own title, which names the entity
 }
 
 // verbs are the words for the operations of entities.

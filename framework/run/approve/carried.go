@@ -49,9 +49,9 @@ type strangers struct {
 	bytes int
 	full  []strangerText // servers and tools of which more came than is kept; without texts
 	own   *textIndex     // what the caller says itself; made when it is needed
-	// told are strings that servers were given before any of them had returned a text with
+	// sent are strings that servers were given before any of them had returned a text with
 	// them: that they return them does not make them theirs.
-	told map[string]struct{}
+	sent map[string]struct{}
 }
 
 type strangerText struct{ source, tool, text string }
@@ -105,19 +105,19 @@ func (s *strangers) noteTold(input json.RawMessage) {
 	left := maxCompared
 	eachText(input, maxNested, func(text string) {
 		text = strings.TrimSpace(text)
-		if len(text) < minText || len(s.told) == maxTexts || len(text) > maxTextSize-s.bytes {
+		if len(text) < minText || len(s.sent) == maxTexts || len(text) > maxTextSize-s.bytes {
 			return
 		}
 		if left -= s.bytes; left < 0 || slices.ContainsFunc(s.texts, func(t strangerText) bool { return strings.Contains(t.text, text) }) {
 			return
 		}
-		if _, ok := s.told[text]; ok {
+		if _, ok := s.sent[text]; ok {
 			return
 		}
-		if s.told == nil {
-			s.told = map[string]struct{}{}
+		if s.sent == nil {
+			s.sent = map[string]struct{}{}
 		}
-		s.told[text] = struct{}{}
+		s.sent[text] = struct{}{}
 		s.bytes += len(text)
 	})
 }
@@ -217,7 +217,7 @@ func (s *strangers) partsIn(input json.RawMessage) (out []strangerText, compared
 			return
 		}
 		seen[text] = true
-		if _, ok := s.told[text]; ok || s.own.contains(text) {
+		if _, ok := s.sent[text]; ok || s.own.contains(text) {
 			return
 		}
 		if left -= s.bytes; left < 0 {

@@ -28,12 +28,12 @@ type consent struct {
 	widen sync.Mutex // held while kept gets further sets
 	// agreed is the shape of changes that somebody agreed to, "" for none. With end it
 	// is that of the whole run: anything else needs another answer.
-	agreed string
-	end    bool
-	noted  bool          // the yes, by this call: nobody else applies the plan for it
-	calls  []PlannedCall // outside, agreed to
-	last   shape         // of the changes that were asked about last
-	held   int64         // bytes that are counted for kept
+	agreed    string
+	end       bool
+	noted     bool          // the yes, by this call: nobody else applies the plan for it
+	calls     []PlannedCall // outside, agreed to
+	last      shape         // of the changes that were asked about last
+	planBytes int64         // that are counted for kept
 	// strangers are the texts of untrusted servers, where the policy asks about them.
 	strangers strangers
 

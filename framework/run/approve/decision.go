@@ -50,8 +50,8 @@ func (c *consent) request(ctx context.Context, call *PlannedCall, changes []stor
 // of the plan before.
 func (c *consent) holdPlan(p *Plan) {
 	n := int64(len(p.Tape)+len(p.Request.Input)) + 2*imageBytes(p.Changes) // and their shape
-	c.run.Keep(n - c.held)
-	c.held = n
+	c.run.Keep(n - c.planBytes)
+	c.planBytes = n
 }
 
 // plan makes the plan of a pause, and returns its shape as it is kept. Where its changes take more bytes than

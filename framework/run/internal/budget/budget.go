@@ -17,7 +17,7 @@ import (
 // kept, not what the runtime takes for it.
 type Budget struct {
 	run, all int64
-	held     atomic.Int64 // by all runs
+	used     atomic.Int64 // by all runs
 	garbage  atomic.Int64 // of large inputs and outputs since the garbage was collected
 }
 
@@ -30,7 +30,7 @@ func (b *Budget) Run() int64 { return b.run }
 // Account is what one run holds of the budget.
 type Account struct {
 	budget *Budget
-	held   atomic.Int64
+	used   atomic.Int64
 }
 
 // Open opens the account of a run.
@@ -40,13 +40,13 @@ func (b *Budget) Open() *Account { return &Account{budget: b} }
 // they may, nothing is counted and the fault says which.
 func (c *Account) Take(n int64) error {
 	b := c.budget
-	if c.held.Add(n) > b.run {
-		c.held.Add(-n)
+	if c.used.Add(n) > b.run {
+		c.used.Add(-n)
 		return runHoldsTooMuch(b.run)
 	}
-	if b.held.Add(n) > b.all {
-		b.held.Add(-n)
-		c.held.Add(-n)
+	if b.used.Add(n) > b.all {
+		b.used.Add(-n)
+		c.used.Add(-n)
 		return serverHoldsTooMuch(b.all)
 	}
 	return nil
@@ -54,19 +54,19 @@ func (c *Account) Take(n int64) error {
 
 // Add counts n more bytes that are there already.
 func (c *Account) Add(n int64) {
-	c.held.Add(n)
-	c.budget.held.Add(n)
+	c.used.Add(n)
+	c.budget.used.Add(n)
 }
 
 // Give takes n bytes off the count.
 func (c *Account) Give(n int64) { c.Add(-n) }
 
 // Close ends the account: nothing of the run is held any more.
-func (c *Account) Close() { c.Give(c.held.Load()) }
+func (c *Account) Close() { c.Give(c.used.Load()) }
 
 // Free is how much more the run may hold.
 func (c *Account) Free() int64 {
-	return max(0, min(c.budget.run-c.held.Load(), c.budget.all-c.budget.held.Load()))
+	return max(0, min(c.budget.run-c.used.Load(), c.budget.all-c.budget.used.Load()))
 }
 
 func runHoldsTooMuch(most int64) *fault.Fault {

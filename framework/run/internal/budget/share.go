@@ -14,8 +14,8 @@ var ErrEnded = fault.New(fault.Cancelled, "the run has ended")
 type Share struct {
 	account *Account
 	mu      sync.Mutex
-	held    int64
-	spare   int64 // of what is held
+	used    int64
+	spare   int64 // of what is used
 	noSpare bool  // it was dropped, and no more is taken
 	ended   bool
 }
@@ -38,7 +38,7 @@ func (s *Share) Take(n int64) error {
 		err = s.account.Take(n)
 	}
 	if err == nil {
-		s.held += n
+		s.used += n
 	}
 	return err
 }
@@ -55,7 +55,7 @@ func (s *Share) TakeSpare(n int64) bool {
 		s.dropSpare()
 		return false
 	}
-	s.spare, s.held = s.spare+n, s.held+n
+	s.spare, s.used = s.spare+n, s.used+n
 	return true
 }
 
@@ -71,7 +71,7 @@ func (s *Share) KeepsSpare() bool {
 func (s *Share) dropSpare() bool {
 	n := s.spare
 	s.spare, s.noSpare = 0, true
-	s.held -= n
+	s.used -= n
 	s.account.Give(n)
 	return n > 0
 }
@@ -81,7 +81,7 @@ func (s *Share) Give(n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.ended {
-		s.held -= n
+		s.used -= n
 		s.account.Give(n)
 	}
 }
@@ -92,6 +92,6 @@ func (s *Share) End() {
 	defer s.mu.Unlock()
 	if !s.ended {
 		s.ended = true
-		s.account.Give(s.held)
+		s.account.Give(s.used)
 	}
 }

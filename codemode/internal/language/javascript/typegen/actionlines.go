@@ -19,8 +19,8 @@ const (
 	maxActionWords = 80   // what an action does
 )
 
-// maxBriefDepth bounds how deep a type in a line looks: branches of unions multiply with it.
-const maxBriefDepth = 3
+// maxShortDepth bounds how deep a type in a line looks: branches of unions multiply with it.
+const maxShortDepth = 3
 
 // ActionLines implements language.Types.
 func (TypeScript) ActionLines(v *catalog.View) string {
@@ -92,8 +92,8 @@ func moreActions(n int) string {
 }
 
 func actionLine(name string, op *catalog.Operation, words bool) string {
-	line := "- " + name + "(" + briefly(op.Input, true) + ")"
-	if returns := briefly(op.Output, false); returns != "" {
+	line := "- " + name + "(" + shortSignature(op.Input, true) + ")"
+	if returns := shortSignature(op.Output, false); returns != "" {
 		line += ": " + returns
 	}
 	if words {
@@ -102,9 +102,9 @@ func actionLine(name string, op *catalog.Operation, words bool) string {
 	return line + "\n"
 }
 
-// briefly returns the members of an object, what is required first, with their types if it is
+// shortSignature returns the members of an object, what is required first, with their types if it is
 // written; of another schema its type, and "" for one that says nothing.
-func briefly(schema json.RawMessage, written bool) string {
+func shortSignature(schema json.RawMessage, written bool) string {
 	doc, ok := decode(schema)
 	if !ok {
 		return ""
@@ -113,7 +113,7 @@ func briefly(schema json.RawMessage, written bool) string {
 	s := c.target(doc)
 	properties, _ := s["properties"].(map[string]any)
 	if len(properties) == 0 {
-		if kind := c.brief(doc); kind != "object" && kind != "unknown" {
+		if kind := c.shortType(doc); kind != "object" && kind != "unknown" {
 			return kind
 		}
 		return ""
@@ -136,18 +136,18 @@ func briefly(schema json.RawMessage, written bool) string {
 		if !required[name] {
 			parts[i] += "?"
 		}
-		parts[i] += ": " + c.brief(properties[name])
+		parts[i] += ": " + c.shortType(properties[name])
 	}
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// brief returns the type of a schema in a word, or in the values of a short enum.
-func (c *converter) brief(schema any) string { return c.briefAt(schema, 0) }
+// shortType returns the type of a schema in a word, or in the values of a short enum.
+func (c *converter) shortType(schema any) string { return c.shortTypeAt(schema, 0) }
 
-func (c *converter) briefAt(schema any, depth int) string {
+func (c *converter) shortTypeAt(schema any, depth int) string {
 	s := c.target(schema)
 	c.nodes++
-	if s == nil || depth > maxBriefDepth || c.nodes > maxSchemaNodes {
+	if s == nil || depth > maxShortDepth || c.nodes > maxSchemaNodes {
 		return "unknown"
 	}
 	if values, ok := s["enum"].([]any); ok {
@@ -170,7 +170,7 @@ func (c *converter) briefAt(schema any, depth int) string {
 		case "integer":
 			out = append(out, "number")
 		case "array":
-			out = append(out, list(c.briefAt(s["items"], depth+1)))
+			out = append(out, list(c.shortTypeAt(s["items"], depth+1)))
 		default:
 			out = append(out, str(kind))
 		}
@@ -178,7 +178,7 @@ func (c *converter) briefAt(schema any, depth int) string {
 	for _, member := range []string{"anyOf", "oneOf"} {
 		branches, _ := s[member].([]any)
 		for _, branch := range branches {
-			if kind := c.briefAt(branch, depth+1); len(kinds) == 0 && !slices.Contains(out, kind) {
+			if kind := c.shortTypeAt(branch, depth+1); len(kinds) == 0 && !slices.Contains(out, kind) {
 				out = append(out, kind)
 			}
 		}

@@ -19,7 +19,7 @@ type generator struct {
 	// which means all.
 	operators map[string]bool
 	alone     bool // the text is self-contained, without other entities
-	brief     bool // nobody checks scripts with it
+	compact   bool // nobody checks scripts with it
 	// plain leaves out of methods what options do to their results: what reads the text pays
 	// for each word.
 	plain bool
@@ -298,7 +298,7 @@ func (g *generator) field(f *catalog.Field) string {
 func (g *generator) writtenKind(f *catalog.Field) string {
 	kind := g.kind(f)
 	switch {
-	case g.brief || isUnsaid(kind):
+	case g.compact || isUnsaid(kind):
 		return kind
 	case f.Type == catalog.TypeTime:
 		kind += " | Date"
@@ -315,7 +315,7 @@ func (g *generator) writtenKind(f *catalog.Field) string {
 func (g *generator) kind(f *catalog.Field) string {
 	kind := fieldType(f)
 	switch {
-	case g.brief: // nobody checks operators
+	case g.compact: // nobody checks operators
 	case f.Type == catalog.TypeTime:
 		kind = "SDK.Time"
 	case isDay(f):

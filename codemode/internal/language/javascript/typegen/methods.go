@@ -15,8 +15,8 @@ func (g *generator) generics() string {
 	}
 	var b strings.Builder
 	generic := typeNames{"T", "I", "R", "S"}
-	if g.brief {
-		b.WriteString(briefTypes)
+	if g.compact {
+		b.WriteString(compactTypes)
 	} else {
 		b.WriteString(filterTypes(g.hasOperator, g.alone, kinds{g.has(isDay), g.has(isNumeric), g.has(isWide), g.hasInherited()}))
 	}

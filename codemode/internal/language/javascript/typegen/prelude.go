@@ -272,8 +272,8 @@ const readTypes = "  type Named<N> = N extends `${infer A},${infer B}` ? A | Nam
     & { [K in Related<T> & ("all" extends W ? string : W | Head<F | W>)]-?: NonNullable<T[K]> extends readonly any[] ? Read<Edge<T[K]>, Tail<F, K>, Tail<W, K>>[] : Read<Edge<T[K]>, Tail<F, K>, Tail<W, K>> | Extract<T[K], null> };
 `
 
-// briefTypes replace filterTypes where nothing is type-checked: in a description.
-var briefTypes = `
+// compactTypes replace filterTypes where nothing is type-checked: in a description.
+var compactTypes = `
   type Id = string | number;
   interface Page<T> { items: T[]; page: number; pageSize: number; totalCount?: number; nextCursor?: string | null; truncated: boolean }
   /** Lazy; also map, filter, take, drop, reduce, find, some, every, toArray. */

@@ -45,10 +45,10 @@ func withDigest(text string) string {
 	return "// integrity of what follows this line: sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "\n" + text
 }
 
-func namespaceSDK(v *catalog.View, brief bool) string {
+func namespaceSDK(v *catalog.View, compact bool) string {
 	copied := *newGenerator(v)
 	g := &copied
-	g.brief, g.plain = brief, brief
+	g.compact, g.plain = compact, compact
 	var b strings.Builder
 	b.WriteString("declare namespace SDK {\n")
 	b.WriteString(core)

@@ -61,5 +61,5 @@ func TestFilesKeepTheirLocks(t *testing.T) {
 
 	require.NoError(t, db.Close())
 	require.True(t, look())
-	require.Empty(t, held.files)
+	require.Empty(t, openFiles.files)
 }

@@ -1,4 +1,4 @@
-package replay_test
+package recording_test
 
 import (
 	"bytes"
@@ -13,12 +13,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/koan-go/koan/codemode/internal/replay"
+	"github.com/koan-go/koan/codemode/internal/recording"
 	"github.com/koan-go/koan/codemode/internal/sandbox"
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/codemode/languages"
 	"github.com/koan-go/koan/framework/fault"
-	kept "github.com/koan-go/koan/framework/run/replay"
+	"github.com/koan-go/koan/framework/run/replay"
 )
 
 // world is a host whose answers come in a random order after random times, and
@@ -105,23 +105,23 @@ func job(code string) *wire.Job {
 }
 
 // recorded runs a script in a world, and returns what is kept of it, through its bytes.
-func recorded(t *testing.T, j *wire.Job, w *world) (*replay.Script, *wire.Result) {
+func recorded(t *testing.T, j *wire.Job, w *world) (*recording.Script, *wire.Result) {
 	t.Helper()
-	rec := replay.NewRecorder(w, 1<<20)
+	rec := recording.NewRecorder(w, 1<<20)
 	res, err := sandbox.NewInProcess(languages.All).Execute(t.Context(), j, rec)
 	s, serr := rec.Script(*j, res, err)
 	require.NoError(t, serr)
 	raw, serr := s.Encode()
 	require.NoError(t, serr)
 	require.LessOrEqual(t, rec.Size(), 1<<20)
-	s, serr = replay.Decode(raw, j.Code, j.Args)
+	s, serr = recording.Decode(raw, j.Code, j.Args)
 	require.NoError(t, serr)
 	return s, res
 }
 
-func played(t *testing.T, s *replay.Script) *kept.Replayed {
+func played(t *testing.T, s *recording.Script) *replay.Replayed {
 	t.Helper()
-	p := replay.NewPlayer(s, nil)
+	p := recording.NewPlayer(s, nil)
 	j := s.Job
 	res, _ := sandbox.NewInProcess(languages.All).Execute(t.Context(), &j, p)
 	return p.Compare(res)
@@ -166,7 +166,7 @@ func TestReplayIsIdentical(t *testing.T) {
 }
 
 // change returns what is kept after an edit of its bytes, or of the code.
-func change(t *testing.T, s *replay.Script, code, from, to string) *replay.Script {
+func change(t *testing.T, s *recording.Script, code, from, to string) *recording.Script {
 	t.Helper()
 	raw, err := s.Encode()
 	require.NoError(t, err)
@@ -174,7 +174,7 @@ func change(t *testing.T, s *replay.Script, code, from, to string) *replay.Scrip
 	if from != "" {
 		require.NotEqual(t, string(raw), edited)
 	}
-	out, err := replay.Decode([]byte(edited), code, s.Job.Args)
+	out, err := recording.Decode([]byte(edited), code, s.Job.Args)
 	require.NoError(t, err)
 	out.Job.Args = json.RawMessage(`{"x":[1,2]}`)
 	return out
@@ -188,18 +188,18 @@ func TestReplayReportsFirstDifference(t *testing.T) {
 	require.Nil(t, res.Fault)
 	cases := []struct {
 		name, code, from, to string
-		want                 kept.Difference
+		want                 replay.Difference
 	}{
-		{"another input", strings.Replace(code, "'x'", "'y'", 1), "", "", kept.Difference{In: kept.InCall, Call: 2, Operation: "koan::Note.upsert", Line: 3, Recorded: `koan::Note.upsert {"model":{"text":"x"}}`, Now: `koan::Note.upsert {"model":{"text":"y"}}`}},
-		{"another call", strings.Replace(code, "upsert({ text: 'x' })", "getById('2')", 1), "", "", kept.Difference{In: kept.InCall, Call: 2, Operation: "koan::Note.get-by-id", Line: 3}},
-		{"one call more", code + "\nSDK.Entities.Note.getById('3')", "", "", kept.Difference{In: kept.InCall, Call: 3, Operation: "koan::Note.get-by-id", Line: 6, Recorded: "the script made no more calls"}},
-		{"one call fewer", strings.Replace(code, "SDK.Entities.Note.upsert({ text: 'x' })", "", 1), "", "", kept.Difference{In: kept.InCall, Call: 2, Operation: "koan::Note.upsert", Now: "the script ended"}},
-		{"it throws before", strings.Replace(code, "console.log('one')", "throw new Error('x')", 1), "", "", kept.Difference{In: kept.InCall, Call: 2, Operation: "koan::Note.upsert", Line: 2, Now: "javascript_error: x (line 2, column 7)"}},
-		{"it throws after", code + "\nthrow new Error('x')", "", "", kept.Difference{In: kept.InError, Line: 6, Recorded: "the script ended well"}},
-		{"another result", strings.Replace(code, "v: 1", "v: 2", 1), "", "", kept.Difference{In: kept.InResult, Recorded: `{"v":1}`, Now: `{"v":2}`}},
-		{"another answer", strings.Replace(code, "'yes'", "'no'", 1), "", "", kept.Difference{In: kept.InAnswer, Recorded: `"yes"`, Now: `"no"`}},
-		{"another log", strings.Replace(code, "'one'", "'two'", 1), "", "", kept.Difference{In: kept.InLogs}},
-		{"a result by another runtime", code, `"result":{"v":1}`, `"result":{"v":1.0}`, kept.Difference{In: kept.InResult, Recorded: `{"v":1.0}`, Now: `{"v":1}`}},
+		{"another input", strings.Replace(code, "'x'", "'y'", 1), "", "", replay.Difference{In: replay.InCall, Call: 2, Operation: "koan::Note.upsert", Line: 3, Recorded: `koan::Note.upsert {"model":{"text":"x"}}`, Now: `koan::Note.upsert {"model":{"text":"y"}}`}},
+		{"another call", strings.Replace(code, "upsert({ text: 'x' })", "getById('2')", 1), "", "", replay.Difference{In: replay.InCall, Call: 2, Operation: "koan::Note.get-by-id", Line: 3}},
+		{"one call more", code + "\nSDK.Entities.Note.getById('3')", "", "", replay.Difference{In: replay.InCall, Call: 3, Operation: "koan::Note.get-by-id", Line: 6, Recorded: "the script made no more calls"}},
+		{"one call fewer", strings.Replace(code, "SDK.Entities.Note.upsert({ text: 'x' })", "", 1), "", "", replay.Difference{In: replay.InCall, Call: 2, Operation: "koan::Note.upsert", Now: "the script ended"}},
+		{"it throws before", strings.Replace(code, "console.log('one')", "throw new Error('x')", 1), "", "", replay.Difference{In: replay.InCall, Call: 2, Operation: "koan::Note.upsert", Line: 2, Now: "javascript_error: x (line 2, column 7)"}},
+		{"it throws after", code + "\nthrow new Error('x')", "", "", replay.Difference{In: replay.InError, Line: 6, Recorded: "the script ended well"}},
+		{"another result", strings.Replace(code, "v: 1", "v: 2", 1), "", "", replay.Difference{In: replay.InResult, Recorded: `{"v":1}`, Now: `{"v":2}`}},
+		{"another answer", strings.Replace(code, "'yes'", "'no'", 1), "", "", replay.Difference{In: replay.InAnswer, Recorded: `"yes"`, Now: `"no"`}},
+		{"another log", strings.Replace(code, "'one'", "'two'", 1), "", "", replay.Difference{In: replay.InLogs}},
+		{"a result by another runtime", code, `"result":{"v":1}`, `"result":{"v":1.0}`, replay.Difference{In: replay.InResult, Recorded: `{"v":1.0}`, Now: `{"v":1}`}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -242,7 +242,7 @@ func TestReplayOfAnInterruptedRun(t *testing.T) {
 			cancel()
 		}
 	}
-	rec := replay.NewRecorder(far, 1<<20)
+	rec := recording.NewRecorder(far, 1<<20)
 	res, err := sandbox.NewInProcess(languages.All).Execute(ctx, j, rec)
 	require.Error(t, err)
 	s, err := rec.Script(*j, res, err)
@@ -252,18 +252,18 @@ func TestReplayOfAnInterruptedRun(t *testing.T) {
 	require.Nil(t, got.Difference)
 	require.NotEmpty(t, got.Notes)
 	got = played(t, change(t, s, strings.Replace(code, "console.log(i)", "console.log(-i)", 1), "", ""))
-	require.Equal(t, kept.InLogs, got.Difference.In)
+	require.Equal(t, replay.InLogs, got.Difference.In)
 }
 
 func TestRecorderDropsOversizedRuns(t *testing.T) {
-	rec := replay.NewRecorder(newWorld(0), 500)
+	rec := recording.NewRecorder(newWorld(0), 500)
 	_, err := sandbox.NewInProcess(languages.All).Execute(t.Context(), job(scripts["parallel"]), rec)
 	require.NoError(t, err)
 	require.Greater(t, rec.Size(), 500)
 }
 
 func FuzzDecode(f *testing.F) {
-	rec := replay.NewRecorder(newWorld(3), 1<<20)
+	rec := recording.NewRecorder(newWorld(3), 1<<20)
 	j := job(scripts["parallel quota"])
 	res, err := sandbox.NewInProcess(languages.All).Execute(f.Context(), j, rec)
 	s, err := rec.Script(*j, res, err)
@@ -274,12 +274,12 @@ func FuzzDecode(f *testing.F) {
 	f.Add(raw)
 	f.Add([]byte(`{"version":1,"turns":[{"kind":"next","ref":1,"ends":"cut"}]}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		s, err := replay.Decode(raw, "x", nil)
+		s, err := recording.Decode(raw, "x", nil)
 		if err != nil {
-			require.ErrorIs(t, err, replay.ErrScript)
+			require.ErrorIs(t, err, recording.ErrScript)
 			return
 		}
-		p := replay.NewPlayer(s, nil)
+		p := recording.NewPlayer(s, nil)
 		for i, turn := range s.Turns { // whatever the turns are, a player answers
 			switch turn.Kind {
 			case "call":
@@ -298,7 +298,7 @@ func FuzzDecode(f *testing.F) {
 // nothing.
 func TestRecorderKeepsLittle(t *testing.T) {
 	const most = 100_000
-	rec := replay.NewRecorder(newWorld(0), most)
+	rec := recording.NewRecorder(newWorld(0), most)
 	input := json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `fail"`)
 	var before, after runtime.MemStats
 	runtime.GC()

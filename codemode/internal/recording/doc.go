@@ -1,4 +1,4 @@
-// Package replay records the conversation of a script with its host, and executes the
+// Package recording records the conversation of a script with its host, and executes the
 // script again from the recording.
 //
 // A script sees the world through wire.Host only, and with the same answers the worker
@@ -8,4 +8,4 @@
 //
 // What belongs here: the recorder, the player, the format of a recording, and the
 // comparison. What must never: where recordings are stored, or a catalog.
-package replay
+package recording

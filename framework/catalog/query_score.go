@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// tally sums the scores of hits.
-type tally struct {
+// queryScore sums the scores of hits.
+type queryScore struct {
 	ix      *index
 	scores  []float64
 	matched []float64          // how much of what is asked for a hit has
@@ -16,13 +16,13 @@ type tally struct {
 	counted map[string]float64 // the shares of terms that have been scored
 }
 
-func newTally(ix *index) *tally {
+func newQueryScore(ix *index) *queryScore {
 	n := len(ix.hits)
-	return &tally{ix: ix, scores: make([]float64, n), matched: make([]float64, n), one: make([]float64, n), counted: map[string]float64{}}
+	return &queryScore{ix: ix, scores: make([]float64, n), matched: make([]float64, n), one: make([]float64, n), counted: map[string]float64{}}
 }
 
 // add adds one thing that is asked for, with its share: score sets the scores of hits in one.
-func (t *tally) add(share float64, score func()) {
+func (t *queryScore) add(share float64, score func()) {
 	clear(t.one)
 	score()
 	known := false
@@ -39,7 +39,7 @@ func (t *tally) add(share float64, score func()) {
 }
 
 // say adds what a word or an expression says.
-func (t *tally) say(s said) {
+func (t *queryScore) say(s said) {
 	if s.word != "" || len(s.means.either)+len(s.means.maybe) > 0 {
 		weight := 1.0
 		if s.word == "" {
@@ -59,7 +59,7 @@ func (t *tally) say(s said) {
 
 // either scores for each hit what fits best of the word itself, other words for it, and words
 // that begin with it.
-func (t *tally) either(s said) {
+func (t *queryScore) either(s said) {
 	most := math.Inf(1)
 	if s.word != "" {
 		most = t.ix.idf(s.word) // another word for it is not worth more than the word itself
@@ -84,14 +84,14 @@ func (t *tally) either(s said) {
 }
 
 // others scores words that stand for another one, which are worth most at most.
-func (t *tally) others(words []string, share, most float64) {
+func (t *queryScore) others(words []string, share, most float64) {
 	for _, other := range words {
 		t.term(other, share, most)
 	}
 }
 
 // term scores a term. One that several words of a query stand for counts little more than once.
-func (t *tally) term(term string, share, most float64) {
+func (t *queryScore) term(term string, share, most float64) {
 	before := t.counted[term]
 	t.counted[term] = max(before, share)
 	t.ix.score(t.one, term, max(share-before, againShare*share)*min(most, t.ix.idf(term)))

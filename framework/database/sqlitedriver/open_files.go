@@ -11,17 +11,17 @@ import (
 	"sync"
 )
 
-// held are the files that this process has connections to. They matter because of how POSIX
+// openFiles are the files that this process has connections to. They matter because of how POSIX
 // locks work: a process that closes any descriptor of a file loses all its locks on it, those
 // that SQLite took by other descriptors included. Other processes then take the file for one
 // that nobody has open, and remove its log.
-var held struct {
+var openFiles struct {
 	sync.Mutex
-	files []*heldFile
+	files []*openFile
 }
 
-// heldFile is a file, whatever its name is by now.
-type heldFile struct {
+// openFile is a file, whatever its name is by now.
+type openFile struct {
 	info        os.FileInfo
 	connections int
 }
@@ -30,40 +30,40 @@ type heldFile struct {
 // no connection to it, and keeps others from connecting meanwhile. If there is a connection,
 // fn is not called, and ran is false.
 func Apart(path string, fn func() error) (ran bool, err error) {
-	held.Lock()
-	defer held.Unlock()
+	openFiles.Lock()
+	defer openFiles.Unlock()
 	if info, err := os.Stat(path); err == nil && find(info) >= 0 {
 		return false, nil
 	}
 	return true, fn()
 }
 
-// find returns the index of a file among those that are held, -1 if it is not. The caller has
+// find returns the index of a file among those that are open, -1 if it is not. The caller has
 // the lock.
 func find(info os.FileInfo) int {
-	return slices.IndexFunc(held.files, func(h *heldFile) bool { return os.SameFile(h.info, info) })
+	return slices.IndexFunc(openFiles.files, func(h *openFile) bool { return os.SameFile(h.info, info) })
 }
 
-// hold counts a connection to the file that a name is of, until release.
-func hold(name string) (release func()) {
+// countConnection counts a connection to the file that a name is of, until release.
+func countConnection(name string) (release func()) {
 	info, err := os.Stat(pathOf(name))
 	if err != nil { // no file, such as ":memory:", or one that cannot be opened either
 		return func() {}
 	}
-	held.Lock()
-	defer held.Unlock()
+	openFiles.Lock()
+	defer openFiles.Unlock()
 	i := find(info)
 	if i < 0 {
-		i = len(held.files)
-		held.files = append(held.files, &heldFile{info: info})
+		i = len(openFiles.files)
+		openFiles.files = append(openFiles.files, &openFile{info: info})
 	}
-	file := held.files[i]
+	file := openFiles.files[i]
 	file.connections++
 	return func() {
-		held.Lock()
-		defer held.Unlock()
+		openFiles.Lock()
+		defer openFiles.Unlock()
 		if file.connections--; file.connections == 0 {
-			held.files = slices.DeleteFunc(held.files, func(h *heldFile) bool { return h == file })
+			openFiles.files = slices.DeleteFunc(openFiles.files, func(h *openFile) bool { return h == file })
 		}
 	}
 }
@@ -92,20 +92,20 @@ type conn interface {
 	driver.QueryerContext
 }
 
-// heldConn is a connection whose file is held until it is closed.
-type heldConn struct {
+// countedConn is a connection whose file counts as open until it is closed.
+type countedConn struct {
 	conn
 	release func()
 }
 
 // Close implements driver.Conn.
-func (c heldConn) Close() error {
+func (c countedConn) Close() error {
 	defer c.release()
 	return c.conn.Close()
 }
 
 // ResetSession implements driver.SessionResetter, which one of the drivers does.
-func (c heldConn) ResetSession(ctx context.Context) error {
+func (c countedConn) ResetSession(ctx context.Context) error {
 	if r, ok := c.conn.(driver.SessionResetter); ok {
 		return r.ResetSession(ctx)
 	}
@@ -113,13 +113,13 @@ func (c heldConn) ResetSession(ctx context.Context) error {
 }
 
 // IsValid implements driver.Validator, which one of the drivers does.
-func (c heldConn) IsValid() bool {
+func (c countedConn) IsValid() bool {
 	v, ok := c.conn.(driver.Validator)
 	return !ok || v.IsValid()
 }
 
 // AutoCommit reports whether the connection has no transaction open, as far as the driver says.
-func (c heldConn) AutoCommit() bool {
+func (c countedConn) AutoCommit() bool {
 	a, ok := c.conn.(interface{ AutoCommit() bool })
 	return ok && a.AutoCommit()
 }
@@ -127,7 +127,7 @@ func (c heldConn) AutoCommit() bool {
 // Connect opens a connection. The name is a URI with the parameters of mattn/go-sqlite3, which
 // both drivers read.
 func Connect(name string) (driver.Conn, error) {
-	release := hold(name)
+	release := countConnection(name)
 	opened, err := connect(name)
 	if err != nil {
 		release()
@@ -139,5 +139,5 @@ func Connect(name string) (driver.Conn, error) {
 		release()
 		return nil, fmt.Errorf("sqlitedriver: a connection of %s is a %T, which lacks methods", Name, opened)
 	}
-	return heldConn{c, release}, nil
+	return countedConn{c, release}, nil
 }

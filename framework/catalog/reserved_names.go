@@ -15,8 +15,8 @@ var unroutedPaths = []string{"actions", "console", "events", "files", "plugins"}
 // of REST.
 func ReservedPaths() []string { return slices.Clone(unroutedPaths) }
 
-// Taken reports whether Koan itself has an entity of this name, so that an app cannot.
-func Taken(entity string) bool {
+// IsReserved reports whether Koan itself has an entity of this name, so that an app cannot.
+func IsReserved(entity string) bool {
 	return slices.ContainsFunc([]string{JournalRuns, JournalCalls}, func(own string) bool { return Kebab(own) == Kebab(entity) })
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/koan-go/koan/framework/journal"
 )
 
-// veil takes the secrets of servers out of lines of a client's file.
-type veil struct {
+// mask hides the secrets of servers in lines of a client's file.
+type mask struct {
 	shown map[string]string // a text of the file, as it is shown
 	parts []string          // what is hidden wherever it stands
 	whole map[string]bool   // what is hidden where it is all of a value
@@ -21,9 +21,9 @@ const hidden = "***"
 // shorter one occurs in words.
 const leastPart = 4
 
-// newVeil looks for the secrets in versions of a file.
-func newVeil(c client, versions ...[]byte) *veil {
-	v := &veil{shown: map[string]string{}, whole: map[string]bool{}}
+// newMask looks for the secrets in versions of a file.
+func newMask(c client, versions ...[]byte) *mask {
+	v := &mask{shown: map[string]string{}, whole: map[string]bool{}}
 	for _, raw := range versions {
 		d, err := c.open(raw)
 		if err != nil {
@@ -40,7 +40,7 @@ func newVeil(c client, versions ...[]byte) *veil {
 
 // member notes what is secret in a member of a server: all values of env and headers, and
 // of what is named like a secret.
-func (v *veil) member(name string, value any, secret bool) {
+func (v *mask) member(name string, value any, secret bool) {
 	if name == "env_vars" || strings.HasSuffix(name, "_env_var") {
 		value = withoutVariables(value)
 	}
@@ -98,7 +98,7 @@ func withoutVariables(value any) any {
 }
 
 // words notes the secrets in the words of a command line, or in an address.
-func (v *veil) words(words []string) {
+func (v *mask) words(words []string) {
 	shown, secrets := journal.RedactCommand(words)
 	for i, w := range words {
 		if shown[i] != w {
@@ -111,7 +111,7 @@ func (v *veil) words(words []string) {
 }
 
 // part notes a secret, unless it refers to a variable.
-func (v *veil) part(secret string) {
+func (v *mask) part(secret string) {
 	switch {
 	case secret == "" || strings.Contains(secret, "$"):
 	case len(secret) < leastPart:
@@ -125,7 +125,7 @@ func (v *veil) part(secret string) {
 var literal = regexp.MustCompile(`("(?:[^"\\]|\\.)*"|'[^']*'|\b[0-9][0-9.eE+-]*\b)(\s*[:=])?`)
 
 // line returns a line of the file as it is shown.
-func (v *veil) line(line string) string {
+func (v *mask) line(line string) string {
 	line = literal.ReplaceAllStringFunc(line, func(whole string) string {
 		m := literal.FindStringSubmatch(whole)
 		quoted, isName := m[1], m[2] != ""
