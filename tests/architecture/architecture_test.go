@@ -247,6 +247,7 @@ var entityRooms = map[string][]string{
 	"account":     {"changes", "filter", "model", "read", "rules", "transaction"},
 	"mutation":    {"account", "changes", "filter", "model", "statement", "transaction"},
 	"refusal":     {"changes", "filter", "model", "mutation", "rules", "transaction"},
+	"write":       {"account", "changes", "filter", "model", "mutation", "read", "refusal", "rules", "statement"},
 	"changelog":   {"account", "filter", "model"},
 	"restore":     {"account", "changes", "filter", "model", "rules"},
 }

@@ -5,7 +5,6 @@ var largeReceivers = map[string]oversized{
 	"codemode.provider":                    {61, "all faces of code mode have the same executor and configuration; each face is to be a type"},
 	"entities.Provider":                    {38, "opens databases, the ledger and books, and answers for their health; each is to be a type"},
 	"entities/entgen.model":                {39, "reading schemas and checking them fill the same lists of problems"},
-	"entities/internal/engine.Engine":      {66, "is being cut into rooms"},
 	"entities/internal/read.Engine":        {41, "each reading operation is a method beside the statements that it needs"},
 	"framework.Instance":                   {61, "puts the app together: parts that know each other by it alone"},
 	"framework/catalog.View":               {29, "one question each that surfaces ask of what a caller may see"},

@@ -13,21 +13,21 @@ import (
 )
 
 // handler carries out an operation in the run's transaction.
-type handler func(ctx context.Context, e *Engine, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error)
+type handler func(ctx context.Context, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error)
 
 // handlers carry the operations out, by name. `new` answers the same every time, without a
 // transaction.
 var handlers = map[string]handler{
-	"collection": func(ctx context.Context, e *Engine, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
+	"collection": func(ctx context.Context, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
 		in, err := asked[*read.Collection](t, call)
 		if err != nil {
 			return nil, err
 		}
 		in.Set = t.Set // a cursor belongs to the set, however the input names it
 		t.SkipIfSingle(in.Single())
-		return e.data.Reader.Collection(ctx, t.SQL, in)
+		return t.Reader.Collection(ctx, t.SQL, in)
 	},
-	"get-by-id": func(ctx context.Context, e *Engine, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
+	"get-by-id": func(ctx context.Context, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
 		in, err := asked[*read.Get](t, call)
 		if err != nil {
 			return nil, err
@@ -36,53 +36,48 @@ var handlers = map[string]handler{
 			t.SkipIfSingle(true)
 			ctx = t.RowContext(ctx)
 		}
-		return e.data.Reader.Get(ctx, t.SQL, in)
+		return t.Reader.Get(ctx, t.SQL, in)
 	},
-	"count": func(ctx context.Context, e *Engine, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
+	"count": func(ctx context.Context, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
 		in, err := asked[*read.Count](t, call)
 		if err != nil {
 			return nil, err
 		}
 		t.SkipIfSingle(true)
-		return e.data.Reader.Count(ctx, t.SQL, in)
+		return t.Reader.Count(ctx, t.SQL, in)
 	},
-	"aggregate": func(ctx context.Context, e *Engine, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
+	"aggregate": func(ctx context.Context, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
 		in, err := asked[*read.Aggregate](t, call)
 		if err != nil {
 			return nil, err
 		}
 		t.SkipIfSingle(true)
-		return e.data.Reader.Aggregate(ctx, t.SQL, in)
+		return t.Reader.Aggregate(ctx, t.SQL, in)
 	},
-	"create": func(ctx context.Context, e *Engine, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
-		return e.createOnly(ctx, t, k, call.Decoded().(*model.CreateInput).Values)
+	"create": func(ctx context.Context, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
+		return t.rows(k).Create(ctx, call.Decoded().(*model.CreateInput))
 	},
-	"upsert": func(ctx context.Context, e *Engine, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
-		in := call.Decoded().(*model.UpsertInput)
-		return e.upsert(ctx, t, k, in.Values, in.Replace, in.IfVersion)
+	"upsert": func(ctx context.Context, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
+		return t.rows(k).Upsert(ctx, call.Decoded().(*model.UpsertInput))
 	},
-	"upsert-many": func(ctx context.Context, e *Engine, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
-		in := call.Decoded().(*model.UpsertManyInput)
-		return e.upsertMany(ctx, t, k, in.Models, call)
+	"upsert-many": func(ctx context.Context, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
+		return t.rows(k).UpsertMany(ctx, call.Decoded().(*model.UpsertManyInput), call)
 	},
-	"patch": func(ctx context.Context, e *Engine, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
-		in := call.Decoded().(*model.PatchInput)
-		return e.patch(ctx, t, k, in)
+	"patch": func(ctx context.Context, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
+		return t.rows(k).Patch(ctx, call.Decoded().(*model.PatchInput))
 	},
-	"update-by-query": func(ctx context.Context, e *Engine, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
-		return e.byQuery(ctx, t, k, call, "updated", e.updateOne)
+	"update-by-query": func(ctx context.Context, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
+		return t.rows(k).UpdateByQuery(ctx, call.Decoded().(*model.QueryInput), call)
 	},
-	"delete-by-query": func(ctx context.Context, e *Engine, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
-		return e.byQuery(ctx, t, k, call, "deleted", e.deleteOne)
+	"delete-by-query": func(ctx context.Context, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
+		return t.rows(k).DeleteByQuery(ctx, call.Decoded().(*model.QueryInput), call)
 	},
-	"delete": func(ctx context.Context, e *Engine, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
-		in := call.Decoded().(*model.DeleteInput)
-		return e.deleteAll(ctx, t, k, in, call)
-	},
-	"delete-many": func(ctx context.Context, e *Engine, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
-		in := call.Decoded().(*model.DeleteInput)
-		return e.deleteAll(ctx, t, k, in, call)
-	},
+	"delete":      deleteRows,
+	"delete-many": deleteRows,
+}
+
+func deleteRows(ctx context.Context, t *tx, k *model.Kind, call catalog.Call) (json.RawMessage, error) {
+	return t.rows(k).Delete(ctx, call.Decoded().(*model.DeleteInput), call)
 }
 
 // Offer returns what the entities put into the catalog.
@@ -141,7 +136,7 @@ func (e *Engine) handler(o *model.Operation, name string) catalog.Handler {
 				out, err = t.restoring().InPlaceOf(ctx, k, o.Name, r)
 				return t.Verdict(err)
 			}
-			if out, err = handle(ctx, e, t, k, call); err == nil && o.Access.Writes() {
+			if out, err = handle(ctx, t, k, call); err == nil && o.Access.Writes() {
 				err = t.Weighing.Weigh(ctx, t.caller)
 			}
 			return t.Verdict(err)

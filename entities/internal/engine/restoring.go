@@ -32,12 +32,12 @@ func (h undoHost) KeepChosen(k *model.Kind, m ent.Mutation) { h.t.KeepChosen(k, 
 
 // Remove implements restore.Host.
 func (h undoHost) Remove(ctx context.Context, k *model.Kind, id any) (gone bool, err error) {
-	return h.t.engine.remove(ctx, h.t, k, id)
+	return h.t.rows(k).Remove(ctx, id)
 }
 
 // Answer implements restore.Host.
 func (h undoHost) Answer(ctx context.Context, k *model.Kind, id any) (json.RawMessage, error) {
-	return h.t.engine.answer(ctx, h.t, k, id, nil)
+	return h.t.rows(k).Answer(ctx, id)
 }
 
 // WriteFault implements restore.Host.

@@ -11,6 +11,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/refusal"
 	"github.com/koan-go/koan/entities/internal/restore"
 	"github.com/koan-go/koan/entities/internal/rules"
+	"github.com/koan-go/koan/entities/internal/write"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/store"
 )
@@ -29,6 +30,9 @@ var (
 	_ store.Imager  = (*tx)(nil)
 	_ store.Checker = (*tx)(nil)
 )
+
+// rows returns the rows of a kind, for the caller of the call that is being served.
+func (t *tx) rows(k *model.Kind) write.Rows { return write.Of(t.Mutations, t.caller, k) }
 
 // faults says what errors of writes mean to the caller of the call that is being served.
 func (t *tx) faults() *refusal.Faults { return refusal.For(t.Tx, t.caller) }

@@ -1,4 +1,4 @@
-package engine
+package write
 
 import (
 	"context"
@@ -8,15 +8,18 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
+// edges are what models say of relationships.
+type edges struct{ Rows }
+
 // reduce takes from what a model says of edges that other rows hold what is so
 // already: rows that stay are not taken off and put back, which a required inverse
 // would refuse and their version would count. What says nothing new is dropped, and
 // what is new on an edge that is not written from here is refused.
-func (e *Engine) reduce(ctx context.Context, t *tx, k *model.Kind, id any, m *model.Values) error {
+func (t edges) reduce(ctx context.Context, id any, m *model.Values) error {
 	kept := m.Edges[:0:0]
 	var details []fault.Detail
 	for _, ed := range m.Edges {
-		news, err := t.reduceToMany(ctx, k, id, &ed)
+		news, err := t.reduceToMany(ctx, id, &ed)
 		if err != nil {
 			return err
 		}
@@ -37,13 +40,13 @@ func (e *Engine) reduce(ctx context.Context, t *tx, k *model.Kind, id any, m *mo
 
 // reduceToMany reports whether what a model says of an edge is new, and reduces a
 // to-many edge to the difference from now.
-func (t *tx) reduceToMany(ctx context.Context, k *model.Kind, id any, ed *model.EdgeValue) (bool, error) {
+func (t edges) reduceToMany(ctx context.Context, id any, ed *model.EdgeValue) (bool, error) {
 	if !ed.JSON.Many {
-		return t.completeToOne(ctx, k, id, ed)
+		return t.completeToOne(ctx, id, ed)
 	}
-	now, err := t.Related(ctx, k, ed.Target, ed.Edge, id)
+	now, err := t.Related(ctx, t.k, ed.Target, ed.Edge, id)
 	if err == nil {
-		now, err = t.caller.Readable(ctx, ed.Target, now) // the others stay as they are
+		now, err = t.by.Readable(ctx, ed.Target, now) // the others stay as they are
 	}
 	if err != nil {
 		return false, err
@@ -60,18 +63,18 @@ func (t *tx) reduceToMany(ctx context.Context, k *model.Kind, id any, ed *model.
 // completeToOne completes what a model says of a to-one edge that the other side holds, or
 // holds as well: who is there now has to leave before another one comes. It tells
 // whether that says anything new; of columns of the own table alone it always may.
-func (t *tx) completeToOne(ctx context.Context, k *model.Kind, id any, ed *model.EdgeValue) (news bool, err error) {
+func (t edges) completeToOne(ctx context.Context, id any, ed *model.EdgeValue) (news bool, err error) {
 	if ed.Edge.FarKey() == "" {
 		return true, nil
 	}
-	now, err := t.Referring(ctx, ed.Target, ed.Edge.FarKey(), k.BoundID(id))
+	now, err := t.Referring(ctx, ed.Target, ed.Edge.FarKey(), t.k.BoundID(id))
 	if err != nil {
 		return false, err
 	}
 	if len(now) == 0 {
 		return len(ed.Link) > 0, nil
 	}
-	seen, err := t.caller.Readable(ctx, ed.Target, now)
+	seen, err := t.by.Readable(ctx, ed.Target, now)
 	if err != nil || len(ed.Link) > 0 && slices.Equal(seen, ed.Link) {
 		return false, err
 	}
@@ -82,7 +85,7 @@ func (t *tx) completeToOne(ctx context.Context, k *model.Kind, id any, ed *model
 // dropUnchangedGuarded drops the edges of a model that say what its row has already, where the
 // column is read-only or set at creation only, and returns what is wrong with those
 // that say anything else. What the caller cannot read is not compared.
-func (t *tx) dropUnchangedGuarded(ctx context.Context, k *model.Kind, id any, m *model.Values) (details []fault.Detail, err error) {
+func (t edges) dropUnchangedGuarded(ctx context.Context, id any, m *model.Values) (details []fault.Detail, err error) {
 	kept := m.Edges[:0:0]
 	for _, ed := range m.Edges {
 		if !ed.IsGuarded() {
@@ -91,7 +94,7 @@ func (t *tx) dropUnchangedGuarded(ctx context.Context, k *model.Kind, id any, m 
 		}
 		var now []any
 		if !ed.JSON.WriteOnly {
-			now, err = t.currentReference(ctx, k, &ed, id)
+			now, err = t.currentReference(ctx, &ed, id)
 		}
 		if err != nil {
 			return nil, err
@@ -106,13 +109,13 @@ func (t *tx) dropUnchangedGuarded(ctx context.Context, k *model.Kind, id any, m 
 
 // currentReference returns the id that the row's own column of an edge has, none where it is
 // null or leads to a row that the caller may not read.
-func (t *tx) currentReference(ctx context.Context, k *model.Kind, ed *model.EdgeValue, id any) ([]any, error) {
+func (t edges) currentReference(ctx context.Context, ed *model.EdgeValue, id any) ([]any, error) {
 	b := t.Statement()
-	b.Raw("SELECT ").Name(ed.Edge.OwnKey).Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ").Name(k.Entity.Key.Name).Raw(" = ").Arg(k.BoundID(id))
+	b.Raw("SELECT ").Name(ed.Edge.OwnKey).Raw(" FROM ").Name(t.k.Entity.Table).Raw(" WHERE ").Name(t.k.Entity.Key.Name).Raw(" = ").Arg(t.k.BoundID(id))
 	b.Raw(" AND ").Name(ed.Edge.OwnKey).Raw(" IS NOT NULL")
 	now, err := t.IDs(ctx, ed.Target, b)
 	if err != nil {
 		return nil, err
 	}
-	return t.caller.Readable(ctx, ed.Target, now)
+	return t.by.Readable(ctx, ed.Target, now)
 }

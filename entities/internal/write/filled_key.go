@@ -1,4 +1,4 @@
-package engine
+package write
 
 import (
 	"context"
@@ -16,14 +16,14 @@ import (
 // upsertByFilledKey stores a model without an id whose unique key the app's hooks complete. Only they
 // know the key, so the model is created first; where that fails, the entity with the key that they
 // made of it is changed, if the caller may read one.
-func (e *Engine) upsertByFilledKey(ctx context.Context, t *tx, k *model.Kind, m *model.Values, replace bool, ifVersion *int64) (json.RawMessage, error) {
+func (t models) upsertByFilledKey(ctx context.Context, m *model.Values, replace bool, ifVersion *int64) (json.RawMessage, error) {
 	end, err := t.Savepoint(ctx, false)
 	if err != nil {
 		return nil, err
 	}
-	out, w, failed := e.createByEnt(ctx, t, k, m)
+	out, w, failed := t.createByEnt(ctx, m)
 	if failed == nil {
-		failed = t.refuseCreated(k, m, ifVersion)
+		failed = t.refuseCreated(m, ifVersion)
 	}
 	if err := end(failed == nil); err != nil {
 		return nil, errors.Join(failed, err)
@@ -31,26 +31,26 @@ func (e *Engine) upsertByFilledKey(ctx context.Context, t *tx, k *model.Kind, m 
 	if failed == nil || w == nil || refusal.OfItem(failed) == nil {
 		return out, failed
 	}
-	id, err := t.withKeyOf(ctx, k, w)
+	id, err := t.withKeyOf(ctx, w)
 	if err != nil {
 		return nil, err
 	}
 	if id == nil {
-		if refused := t.refuseCreated(k, m, ifVersion); refused != nil {
+		if refused := t.refuseCreated(m, ifVersion); refused != nil {
 			return nil, refused
 		}
 		return nil, failed
 	}
-	m.ID, m.Shown = id, k.FormatID(id)
-	return e.upsert(ctx, t, k, m, replace, ifVersion)
+	m.ID, m.Shown = id, t.k.FormatID(id)
+	return t.upsert(ctx, m, replace, ifVersion)
 }
 
 // refuseCreated returns why a model may not have created an entity, although that went well.
-func (t *tx) refuseCreated(k *model.Kind, m *model.Values, ifVersion *int64) error {
+func (t models) refuseCreated(m *model.Values, ifVersion *int64) error {
 	if ifVersion != nil {
-		return neverStored(k, *ifVersion)
+		return neverStored(t.k, *ifVersion)
 	}
-	if missing := m.Missing(t.caller.Of(k)); len(missing) > 0 {
+	if missing := m.Missing(t.by.Of(t.k)); len(missing) > 0 {
 		return fault.Invalid(missing...)
 	}
 	return nil
@@ -58,25 +58,25 @@ func (t *tx) refuseCreated(k *model.Kind, m *model.Values, ifVersion *int64) err
 
 // withKeyOf returns the id of the entity that has the unique key of a mutation, nil where there is
 // none that the caller may read, or the mutation has no whole key.
-func (t *tx) withKeyOf(ctx context.Context, k *model.Kind, m ent.Mutation) (any, error) {
+func (t models) withKeyOf(ctx context.Context, m ent.Mutation) (any, error) {
 	var columns []string
 	var values []any
-	for _, name := range k.Entity.UpsertBy {
-		column := k.Entity.Column(name).Name
-		v, ok, err := mutation.BoundColumn(k, m, column)
+	for _, name := range t.k.Entity.UpsertBy {
+		column := t.k.Entity.Column(name).Name
+		v, ok, err := mutation.BoundColumn(t.k, m, column)
 		if err != nil || !ok {
 			return nil, err
 		}
 		columns, values = append(columns, column), append(values, v)
 	}
 	b := t.Statement()
-	b.Raw("SELECT ").Name(k.Entity.Key.Name).Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ")
+	b.Raw("SELECT ").Name(t.k.Entity.Key.Name).Raw(" FROM ").Name(t.k.Entity.Table).Raw(" WHERE ")
 	mutation.MatchAll(b, columns, values)
-	ids, err := t.IDs(ctx, k, b)
+	ids, err := t.IDs(ctx, t.k, b)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	if ids, err = t.caller.Readable(ctx, k, ids); err != nil || len(ids) == 0 {
+	if ids, err = t.by.Readable(ctx, t.k, ids); err != nil || len(ids) == 0 {
 		return nil, err
 	}
 	return ids[0], nil

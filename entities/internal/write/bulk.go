@@ -1,4 +1,4 @@
-package engine
+package write
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/entities/internal/refusal"
 	"github.com/koan-go/koan/entities/internal/statement"
-	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -25,11 +24,9 @@ const maxStored = 8 << 20
 // that can make a difference: new rows are collected, and inserted before anything else
 // is written. All problems of all models are found before the call fails.
 type bulk struct {
-	*Engine
-	t      *tx
-	k      *model.Kind
-	call   catalog.Call
-	models []*model.Values
+	Rows
+	progress Progress
+	models   []*model.Values
 
 	ready    []*prepared     // by model; nil where a model goes its own way
 	existing map[string]bool // ids that exist, those of this call included
@@ -39,19 +36,19 @@ type bulk struct {
 	problems map[int]*fault.Fault
 }
 
-// upsertMany stores models in order.
-func (e *Engine) upsertMany(ctx context.Context, t *tx, k *model.Kind, models []*model.Values, call catalog.Call) (json.RawMessage, error) {
-	if err := t.Counts.CountPastAll(ctx, k, models); err != nil {
+// storeAll stores models in order.
+func (t Rows) storeAll(ctx context.Context, models []*model.Values, to Progress) (json.RawMessage, error) {
+	if err := t.Counts.CountPastAll(ctx, t.k, models); err != nil {
 		return nil, err
 	}
-	b := &bulk{Engine: e, t: t, k: k, call: call, models: models, items: make([][]byte, len(models)), problems: map[int]*fault.Fault{}}
-	if t.native(k) {
+	b := &bulk{Rows: t, progress: to, models: models, items: make([][]byte, len(models)), problems: map[int]*fault.Fault{}}
+	if t.native() {
 		if err := b.prepareAll(ctx); err != nil {
 			return nil, err
 		}
 	}
 	// What refers to a model that is not stored would seem to lead nowhere.
-	if len(b.problems) == 0 || !k.PointsTo(k) {
+	if len(b.problems) == 0 || !t.k.PointsTo(t.k) {
 		if err := b.store(ctx); err != nil {
 			return nil, err
 		}
@@ -82,7 +79,7 @@ func (b *bulk) prepareAll(ctx context.Context) error {
 			keys = append(keys, b.k.BoundID(m.ID))
 		}
 	}
-	found, err := b.t.Writer.Keys(ctx, b.t.SQL, b.k.Entity, b.k.Entity.Key.Name, keys, nil)
+	found, err := b.Writer.Keys(ctx, b.SQL, b.k.Entity, b.k.Entity.Key.Name, keys, nil)
 	if err != nil {
 		return err
 	}
@@ -97,7 +94,7 @@ func (b *bulk) prepareAll(ctx context.Context) error {
 	b.ready = make([]*prepared, len(b.models))
 	apart := map[string]bool{} // entities that models store which go their own way
 	for i, m := range b.models {
-		if late[i] || apart[m.Shown] || len(m.Refused) > 0 || m.ID != nil && m.MayShowOthers() || !b.t.plain(b.k, m) || m.Immutable() || m.ID != nil && (m.Empty() || !b.k.SettableID) {
+		if late[i] || apart[m.Shown] || len(m.Refused) > 0 || m.ID != nil && m.MayShowOthers() || !b.plain(m) || m.Immutable() || m.ID != nil && (m.Empty() || !b.k.SettableID) {
 			apart[m.Shown] = m.ID != nil
 			continue
 		}
@@ -131,7 +128,7 @@ func (b *bulk) findAll(ctx context.Context) (late map[int]bool, err error) {
 			continue
 		}
 		seen[key] = true
-		if err := b.find(ctx, b.t, b.k, m, false); err != nil {
+		if err := (models{b.Rows}).find(ctx, m, false); err != nil {
 			return nil, err
 		}
 	}
@@ -140,12 +137,12 @@ func (b *bulk) findAll(ctx context.Context) (late map[int]bool, err error) {
 
 func (b *bulk) prepareOne(ctx context.Context, m *model.Values) (*prepared, error) {
 	if m.ID != nil && b.existing[m.Shown] {
-		return b.prepareUpdate(ctx, b.t, b.k, m.ID, m)
+		return rowWriter{b.Rows}.prepareUpdate(ctx, m.ID, m)
 	}
-	if missing := m.Missing(b.t.caller.Of(b.k)); len(missing) > 0 {
+	if missing := m.Missing(b.by.Of(b.k)); len(missing) > 0 {
 		return nil, fault.Invalid(missing...)
 	}
-	p, err := b.prepare(ctx, b.t, b.k, m)
+	p, err := rowWriter{b.Rows}.prepare(ctx, m)
 	if err == nil && m.ID != nil {
 		b.existing[m.Shown] = true
 	}
@@ -162,7 +159,7 @@ func (b *bulk) store(ctx context.Context) error {
 			return err
 		}
 		if (i+1)%progressEvery == 0 || i+1 == len(b.models) {
-			b.call.Progress(float64(i+1), float64(len(b.models)), "")
+			b.progress.Progress(float64(i+1), float64(len(b.models)), "")
 		}
 	}
 	return b.flush(ctx)
@@ -199,20 +196,20 @@ func (b *bulk) storeAlone(ctx context.Context, i int) error {
 	if b.ready != nil {
 		p = b.ready[i]
 	}
-	end, err := b.t.Savepoint(ctx, false)
+	end, err := b.Savepoint(ctx, false)
 	if err != nil {
 		return err
 	}
 	var out []byte
 	switch {
 	case p == nil:
-		out, err = b.upsert(ctx, b.t, b.k, b.models[i], false, nil)
+		out, err = models{b.Rows}.upsert(ctx, b.models[i], false, nil)
 	case p.fresh:
-		out, err = b.insert(ctx, b.t, b.k, p)
+		out, err = rowWriter{b.Rows}.insert(ctx, p)
 	default:
-		out, err = b.update(ctx, b.t, b.k, p, nil)
+		out, err = rowWriter{b.Rows}.update(ctx, p, nil)
 		if err == nil && out == nil { // this very call should have stored it, and could not
-			out, err = b.upsert(ctx, b.t, b.k, b.models[i], false, nil)
+			out, err = models{b.Rows}.upsert(ctx, b.models[i], false, nil)
 		}
 	}
 	if serr := end(err == nil); serr != nil {
@@ -232,7 +229,7 @@ func (b *bulk) flush(ctx context.Context) error {
 	if len(pending) == 0 {
 		return nil
 	}
-	done, err := b.t.tryTogether(ctx, func() error { return b.insertAll(ctx, pending) })
+	done, err := b.tryTogether(ctx, func() error { return b.insertAll(ctx, pending) })
 	if done || err != nil {
 		return err
 	}
@@ -282,23 +279,23 @@ func (b *bulk) insertAlike(ctx context.Context, some []int) error {
 		json []byte
 		held []any
 	}
-	if err := b.t.HoldWrites(len(some)); err != nil {
+	if err := b.HoldWrites(len(some)); err != nil {
 		return err
 	}
 	back := make([]stored, 0, len(some))
-	err := b.t.Writer.Insert(ctx, b.t.SQL, b.k.Entity, rows, named, b.t.Past.HeldAsReturned(b.k), func(key any, row []byte, held []any) error {
+	err := b.Writer.Insert(ctx, b.SQL, b.k.Entity, rows, named, b.Past.HeldAsReturned(b.k), func(key any, row []byte, held []any) error {
 		id, err := b.k.ScanID(key)
 		back = append(back, stored{id, read.Own(row), held})
 		return err
 	})
 	if err != nil {
-		if f := b.t.faults().Exhausted(ctx, b.k, "/models", err); f != nil {
+		if f := b.faults().Exhausted(ctx, b.k, "/models", err); f != nil {
 			return f
 		}
 		return err
 	}
 	if len(back) != len(some) {
-		return b.t.unseenRow(b.k, b.ready[some[0]].model)
+		return b.unseenRow(b.ready[some[0]].model)
 	}
 	if len(at) == 0 {
 		slices.SortFunc(back, func(x, y stored) int { return model.CompareIDs(x.id, y.id) })
@@ -311,14 +308,14 @@ func (b *bulk) insertAlike(ctx context.Context, some []int) error {
 				return fmt.Errorf("entities: the database returned %s, which was not stored", b.k.FormatID(s.id))
 			}
 		}
-		b.t.RecordCreated(b.k, s.id)
-		if err := b.t.Past.KnowCreated(b.k, s.id, s.held); err != nil {
+		b.RecordCreated(b.k, s.id)
+		if err := b.Past.KnowCreated(b.k, s.id, s.held); err != nil {
 			return err
 		}
-		if err := b.t.HoldImage(b.k, s.id, len(s.json)); err != nil {
+		if err := b.HoldImage(b.k, s.id, len(s.json)); err != nil {
 			return err
 		}
-		if _, err := b.t.Weighing.CheckReturned(b.t.caller, b.k, b.models[i], s.id, s.json); err != nil {
+		if _, err := b.Weighing.CheckReturned(b.by, b.k, b.models[i], s.id, s.json); err != nil {
 			return err
 		}
 		if err := b.keepItem(i, s.json); err != nil {
@@ -330,7 +327,7 @@ func (b *bulk) insertAlike(ctx context.Context, some []int) error {
 
 // keepItem puts a stored entity into the answer.
 func (b *bulk) keepItem(i int, item []byte) error {
-	if err := b.t.HoldUntilCallEnds(2 * len(item)); err != nil { // it is copied into the answer
+	if err := b.HoldUntilCallEnds(2 * len(item)); err != nil { // it is copied into the answer
 		return err
 	}
 	b.items[i] = item
@@ -366,21 +363,4 @@ func (b *bulk) failure() error {
 		all = append(all, f)
 	}
 	return refusal.Join(all)
-}
-
-// tryTogether runs statements that the database may refuse because of one row among
-// many. If it does, done is false and nothing of them is left.
-func (t *tx) tryTogether(ctx context.Context, statements func() error) (done bool, err error) {
-	end, err := t.Savepoint(ctx, false)
-	if err != nil {
-		return false, err
-	}
-	err = statements()
-	if serr := end(err == nil); serr != nil {
-		return false, errors.Join(err, serr)
-	}
-	if err != nil && t.faults().IsRefused(err) {
-		return false, nil
-	}
-	return err == nil, err
 }
