@@ -65,17 +65,23 @@ func (cs Commands) Command() *catalog.Command {
 	}
 }
 
+// openFiles opens the data for a command that writes migration files, which are where files are then. With sums they must
+// be what atlas.sum says.
+func (cs Commands) openFiles(host catalog.Host, sums bool) (c *Config, w migrate.Files, b database.Backend, err error) {
+	c = cs.Configure(host)
+	c.carried = nil
+	if w, err = c.files(sums); err != nil {
+		return c, w, nil, err
+	}
+	b, err = cs.Open(host, w)
+	return c, w, b, err
+}
+
 func (cs Commands) plan(ctx context.Context, host catalog.Host, in *catalog.Invocation) (err error) {
 	if err := migrate.CheckName(in.Args[0]); err != nil {
 		return err
 	}
-	c := cs.Configure(host)
-	c.carried = nil // files are written where files are
-	w, err := c.files(true)
-	if err != nil {
-		return err
-	}
-	b, err := cs.Open(host, w)
+	c, w, b, err := cs.openFiles(host, true)
 	if err != nil {
 		return err
 	}
@@ -133,13 +139,7 @@ func (cs Commands) printLeftovers(ctx context.Context, b database.Backend, w mig
 }
 
 func (cs Commands) hash(ctx context.Context, host catalog.Host, in *catalog.Invocation) (err error) {
-	c := cs.Configure(host)
-	c.carried = nil
-	w, err := c.files(false)
-	if err != nil {
-		return err
-	}
-	b, err := cs.Open(host, w)
+	c, w, b, err := cs.openFiles(host, false)
 	if err != nil {
 		return err
 	}

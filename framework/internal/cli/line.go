@@ -317,6 +317,19 @@ func (c *invocation) fitsLine(include []string, plan *approve.Plan, redactor *jo
 	}
 }
 
+// shorten leaves out of a line what it has no room for. One that is too long all the same, perhaps since what is repeated
+// was made for another surface, says only that.
+func (l *line) shorten() error {
+	if err := l.shortenChanges(); err != nil {
+		return err
+	}
+	if err := l.fits(); err != nil {
+		l.Result = lineResult{Metrics: l.Result.Metrics}
+		return l.fail(fault.From(err))
+	}
+	return nil
+}
+
 // fits refuses a line that is too long.
 func (l *line) fits() error {
 	text, err := l.text()

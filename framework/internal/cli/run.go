@@ -142,6 +142,11 @@ func rejectEmpty(cmd *cobra.Command, name string) error {
 	return nil
 }
 
+// withQuestions has the person at the terminal answer the questions of a run.
+func (c *scripts) withQuestions(ctx context.Context, i Instance) context.Context {
+	return ask.With(ctx, newFormTerminal(c.app.Stdin, c.app.Stderr, i.Values().Duration("server.askTimeoutMs")))
+}
+
 func (c *scripts) runScript(ctx context.Context, files []string, input map[string]any, f runFlags) error {
 	code := ""
 	if len(files) > 0 {
@@ -166,7 +171,7 @@ func (c *scripts) runScript(ctx context.Context, files []string, input map[strin
 		code = codeOf(plan)
 	}
 	if c.canAsk() && (len(files) == 0 || files[0] != "-") {
-		ctx = ask.With(ctx, newFormTerminal(c.app.Stdin, c.app.Stderr, i.Values().Duration("server.askTimeoutMs")))
+		ctx = c.withQuestions(ctx, i)
 	}
 	start = time.Now()
 	redactor := i.Engine().Redactor()
@@ -184,14 +189,8 @@ func (c *scripts) runScript(ctx context.Context, files []string, input map[strin
 	if plan != nil {
 		l.setPlan(plan, f.dryRun)
 	}
-	if err := l.shortenChanges(); err != nil {
+	if err := l.shorten(); err != nil {
 		return failed(err)
-	}
-	if err := l.fits(); err != nil { // what is repeated was made for another surface, perhaps
-		l.Result = lineResult{Metrics: l.Result.Metrics}
-		if lerr := l.fail(fault.From(err)); lerr != nil {
-			return failed(lerr)
-		}
 	}
 	c.printLogs(out, maxLogs-emitted.bytes)
 	if err := c.printLine(l); err != nil {

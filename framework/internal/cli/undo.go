@@ -7,9 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/koan-go/koan/framework/ask"
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 )
 
@@ -67,7 +65,7 @@ func (c *scripts) undoRun(ctx context.Context, id string, input map[string]any) 
 	}
 	defer stop()
 	if c.canAsk() {
-		ctx = ask.With(ctx, newFormTerminal(c.app.Stdin, c.app.Stderr, i.Values().Duration("server.askTimeoutMs")))
+		ctx = c.withQuestions(ctx, i)
 	}
 	start = time.Now()
 	redactor := i.Engine().Redactor()
@@ -81,14 +79,8 @@ func (c *scripts) undoRun(ctx context.Context, id string, input map[string]any) 
 	}
 	l.ToolName = undoTool
 	l.omit(nil)
-	if err := l.shortenChanges(); err != nil {
+	if err := l.shorten(); err != nil {
 		return failed(err)
-	}
-	if err := l.fits(); err != nil {
-		l.Result = lineResult{Metrics: l.Result.Metrics}
-		if lerr := l.fail(fault.From(err)); lerr != nil {
-			return failed(lerr)
-		}
 	}
 	if err := c.printLine(l); err != nil {
 		return err

@@ -50,8 +50,8 @@ type Handler struct {
 	opts     Options
 	origin   *url.URL
 	links    links
-	sessions sessions
-	flows    flows
+	sessions *bySecret[session]
+	flows    *bySecret[flow]
 	mux      *http.ServeMux
 }
 
@@ -64,7 +64,7 @@ func New(o Options) *Handler {
 	if err != nil || at.Host == "" {
 		panic("console: " + o.URL + " is not the URL of a server")
 	}
-	h := &Handler{opts: o, origin: at, links: links{clock: o.Clock}, sessions: newSessions(o.Clock), flows: newFlows(o.Clock)}
+	h := &Handler{opts: o, origin: at, links: links{clock: o.Clock}, sessions: newBySecret[session](o.Clock, sessionIdle, maxSessions), flows: newBySecret[flow](o.Clock, flowTime, maxFlows)}
 	h.mux = http.NewServeMux()
 	h.mux.HandleFunc(Path, h.serveFile)
 	h.mux.HandleFunc(Path+"/", h.serveFile)
@@ -211,7 +211,7 @@ func (h *Handler) serveSession(w http.ResponseWriter, r *http.Request) {
 	case http.MethodPost:
 		h.signIn(w, r)
 	case http.MethodDelete:
-		h.sessions.close(h.cookie(r))
+		h.sessions.remove(h.cookie(r))
 		h.setCookie(w, "", -1)
 		w.WriteHeader(http.StatusNoContent)
 	default:
@@ -263,7 +263,7 @@ func (h *Handler) signIn(w http.ResponseWriter, r *http.Request) {
 
 // open opens a session, whose cookie the response sets.
 func (h *Handler) open(w http.ResponseWriter, s session) {
-	h.setCookie(w, h.sessions.open(s), 0)
+	h.setCookie(w, h.sessions.add(s), 0)
 }
 
 func (h *Handler) reject(w http.ResponseWriter, f *fault.Fault) {

@@ -2,15 +2,12 @@ package console
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
 	"crypto/subtle"
 	"html/template"
 	"net/http"
 	"net/url"
 	"path"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/koan-go/koan/framework/fault"
@@ -34,55 +31,11 @@ const (
 	maxFlows = 1024
 )
 
-// flow is somebody who has gone to the issuer.
+// flow is somebody who has gone to the issuer and not come back. The browser has the state that the issuer returns in a
+// cookie: nobody is signed in by an address that somebody else sends.
 type flow struct {
 	secret string
 	to     string // where they want to go
-	began  time.Time
-}
-
-// flows are those who have not come back, by the digest of the state that the issuer returns. The
-// browser has the state in a cookie: nobody is signed in by an address that somebody else sends.
-type flows struct {
-	clock func() time.Time
-	mu    sync.Mutex
-	open  map[[sha256.Size]byte]flow
-}
-
-func newFlows(clock func() time.Time) flows {
-	return flows{clock: clock, open: map[[sha256.Size]byte]flow{}}
-}
-
-// begin notes a flow and returns its state.
-func (f *flows) begin(one flow) (state string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	now := f.clock()
-	var oldest [sha256.Size]byte
-	at := now
-	for id, other := range f.open {
-		if now.Sub(other.began) > flowTime {
-			delete(f.open, id)
-		} else if !other.began.After(at) {
-			oldest, at = id, other.began
-		}
-	}
-	if len(f.open) >= maxFlows {
-		delete(f.open, oldest)
-	}
-	state, one.began = rand.Text(), now
-	f.open[sha256.Sum256([]byte(state))] = one
-	return state
-}
-
-// end returns the flow of a state, once.
-func (f *flows) end(state string) (flow, bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	id := sha256.Sum256([]byte(state))
-	one, ok := f.open[id]
-	delete(f.open, id)
-	return one, ok && f.clock().Sub(one.began) <= flowTime
 }
 
 // issuer is the name of the issuer, "" if people do not sign in there.
@@ -125,10 +78,10 @@ func (h *Handler) serveIssuer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	secret := h.opts.Issuer.Secret()
-	state := h.flows.begin(flow{secret: secret, to: h.destination(r.URL.Query())})
+	state := h.flows.add(flow{secret: secret, to: h.destination(r.URL.Query())})
 	at, err := h.opts.Issuer.Address(r.Context(), state, secret)
 	if err != nil {
-		h.flows.end(state)
+		h.flows.remove(state)
 		h.failSignIn(w, fault.From(err))
 		return
 	}
@@ -150,7 +103,7 @@ func (h *Handler) serveDone(w http.ResponseWriter, r *http.Request) {
 		h.failSignIn(w, fault.New(fault.Forbidden, "this browser has not begun to sign in").WithHint("Begin in this browser, with cookies, and end there."))
 		return
 	}
-	one, ok := h.flows.end(state)
+	one, ok := h.flows.remove(state)
 	http.SetCookie(w, h.flowCookie("", -1))
 	if !ok {
 		h.failSignIn(w, fault.New(fault.Unauthorized, "signing in took longer than ten minutes, this page was opened twice, or the server was started again since").WithHint("Sign in again."))

@@ -1,12 +1,9 @@
 package console
 
 import (
-	"crypto/rand"
-	"crypto/sha256"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/koan-go/koan/framework/auth"
@@ -28,62 +25,6 @@ const (
 type session struct {
 	principal auth.Principal // of a link
 	token     oauth.Token    // nil of a link
-	used      time.Time
-}
-
-// sessions are those that are open, by the digest of what their cookie has.
-type sessions struct {
-	clock func() time.Time
-	mu    sync.Mutex
-	known map[[sha256.Size]byte]session
-}
-
-func newSessions(clock func() time.Time) sessions {
-	return sessions{clock: clock, known: map[[sha256.Size]byte]session{}}
-}
-
-// open keeps a session and returns the value of its cookie.
-func (s *sessions) open(one session) (cookie string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.clock()
-	var oldest [sha256.Size]byte
-	at := now
-	for id, other := range s.known {
-		if now.Sub(other.used) > sessionIdle {
-			delete(s.known, id)
-		} else if !other.used.After(at) {
-			oldest, at = id, other.used
-		}
-	}
-	if len(s.known) >= maxSessions {
-		delete(s.known, oldest)
-	}
-	cookie = rand.Text()
-	one.used = now
-	s.known[sha256.Sum256([]byte(cookie))] = one
-	return cookie
-}
-
-// find returns the session of a cookie.
-func (s *sessions) find(cookie string) (session, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	id, now := sha256.Sum256([]byte(cookie)), s.clock()
-	one, ok := s.known[id]
-	if !ok || now.Sub(one.used) > sessionIdle {
-		delete(s.known, id)
-		return session{}, false
-	}
-	one.used = now
-	s.known[id] = one
-	return one, true
-}
-
-func (s *sessions) close(cookie string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.known, sha256.Sum256([]byte(cookie)))
 }
 
 // cookieName has the port, since browsers send cookies to all ports of a host.
@@ -112,7 +53,7 @@ func (h *Handler) Caller(r *http.Request) (p auth.Principal, ok bool, err error)
 	if f := h.rejectForged(r); f != nil {
 		return auth.Principal{}, false, f
 	}
-	s, ok := h.sessions.find(h.cookie(r))
+	s, ok := h.sessions.use(h.cookie(r))
 	if !ok {
 		return auth.Principal{}, false, fault.New(fault.Unauthorized, "nobody has signed in to the console, or the session has ended").WithHint("Sign in again at " + Path + ".")
 	}
@@ -127,7 +68,7 @@ func (h *Handler) Visitor(r *http.Request) (p auth.Principal, ok bool, err error
 	if r.Header.Get("Authorization") != "" {
 		return auth.Principal{}, false, nil
 	}
-	s, ok := h.sessions.find(h.cookie(r))
+	s, ok := h.sessions.use(h.cookie(r))
 	if !ok {
 		return auth.Principal{}, false, nil
 	}

@@ -91,17 +91,17 @@ func TestSessionEndsWhenIdle(t *testing.T) {
 
 func TestSessionsAreBounded(t *testing.T) {
 	c := &clock{time.Unix(1_800_000_000, 0)}
-	s := newSessions(c.now)
-	oldest := s.open(session{})
+	s := newBySecret[session](c.now, sessionIdle, maxSessions)
+	oldest := s.add(session{})
 	c.pass(time.Second)
 	last := ""
 	for range maxSessions {
-		last = s.open(session{})
+		last = s.add(session{})
 	}
-	require.Len(t, s.known, maxSessions)
-	_, ok := s.find(oldest)
+	require.Len(t, s.kept, maxSessions)
+	_, ok := s.use(oldest)
 	require.False(t, ok, "the one that was unused for longest makes room")
-	_, ok = s.find(last)
+	_, ok = s.use(last)
 	require.True(t, ok)
 }
 

@@ -61,17 +61,27 @@ func unansweredFault(method string, limit time.Duration) error {
 // Can implements ask.Client.
 func (d *dialog) Can(q ask.Question) bool { return d.peer.can(q) }
 
-// Ask implements ask.Client.
-func (d *dialog) Ask(ctx context.Context, questions ...ask.Question) ([]json.RawMessage, error) {
+// beginAsking refuses questions that a client cannot answer. It returns how long the others may wait, a timer of that
+// and what ends it; a run's time stands still meanwhile.
+func beginAsking(ctx context.Context, client interface{ Can(q ask.Question) bool }, most time.Duration, questions []ask.Question) (limit time.Duration, expiry *time.Timer, stop func(), err error) {
 	for _, q := range questions {
-		if !d.Can(q) {
-			return nil, ask.Refuse(q)
+		if !client.Can(q) {
+			return 0, nil, nil, ask.Refuse(q)
 		}
 	}
-	defer deadline.Pause(ctx)()
-	limit := ask.Longest(d.session.server.opts.AskTimeout, questions)
-	expiry := time.NewTimer(limit)
-	defer expiry.Stop()
+	goOn := deadline.Pause(ctx)
+	limit = ask.Longest(most, questions)
+	expiry = time.NewTimer(limit)
+	return limit, expiry, func() { expiry.Stop(); goOn() }, nil
+}
+
+// Ask implements ask.Client.
+func (d *dialog) Ask(ctx context.Context, questions ...ask.Question) ([]json.RawMessage, error) {
+	limit, expiry, stop, err := beginAsking(ctx, d, d.session.server.opts.AskTimeout, questions)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
 	var open []*pendingQuestion
 	defer func() {
 		for _, p := range open {

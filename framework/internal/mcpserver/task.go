@@ -13,7 +13,6 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/koan-go/koan/framework/ask"
-	"github.com/koan-go/koan/framework/deadline"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/invoke"
 )
@@ -179,15 +178,11 @@ func (t *task) Can(q ask.Question) bool { return t.peer.can(q) }
 
 // Ask implements ask.Client. Meanwhile only the time limit for answers counts.
 func (t *task) Ask(ctx context.Context, questions ...ask.Question) ([]json.RawMessage, error) {
-	for _, q := range questions {
-		if !t.Can(q) {
-			return nil, ask.Refuse(q)
-		}
+	limit, expiry, stop, err := beginAsking(ctx, t, t.limit, questions)
+	if err != nil {
+		return nil, err
 	}
-	defer deadline.Pause(ctx)()
-	limit := ask.Longest(t.limit, questions)
-	expiry := time.NewTimer(limit)
-	defer expiry.Stop()
+	defer stop()
 	waits, err := t.put(questions)
 	if err != nil {
 		return nil, err
