@@ -34,21 +34,21 @@ func TooManyCalls(v *catalog.View, limit int) *fault.Fault {
 
 // admit authorises a call, and validates and decodes its input. size is how many bytes of the input it
 // has counted, even if it returns an error; they are released after the call.
-func (e *Engine) admit(ctx context.Context, c *call, id catalog.ID) (size int, err error) {
+func (a *admission) admit(ctx context.Context, c *call, id catalog.ID) (size int, err error) {
 	r := c.attempt.run
-	if err := e.authorize(c, id); err != nil {
+	if err := a.authorize(c, id); err != nil {
 		return 0, err
 	}
-	if size, err = e.admitInput(c); err != nil {
+	if size, err = a.admitInput(c); err != nil {
 		return size, err
 	}
-	if err := e.resolve(ctx, c); err != nil {
+	if err := a.resolve(ctx, c); err != nil {
 		return size, err
 	}
-	if err := e.expand(ctx, c, &size); err != nil {
+	if err := a.expand(ctx, c, &size); err != nil {
 		return size, err
 	}
-	if err := e.decode(c, catalog.Input{JSON: c.Input(), Set: c.defaultSet()}); err != nil {
+	if err := a.decode(c, catalog.Input{JSON: c.Input(), Set: c.defaultSet()}); err != nil {
 		return size, err
 	}
 	if set := c.decoded.Target.Set; set != "" {
@@ -64,7 +64,7 @@ func (e *Engine) admit(ctx context.Context, c *call, id catalog.ID) (size int, e
 
 // authorize sets the operation of a call as its caller sees it. An operation that is hidden on the
 // caller's surface is reported as unknown; the app's own code is told the missing scope.
-func (e *Engine) authorize(c *call, id catalog.ID) error {
+func (a *admission) authorize(c *call, id catalog.ID) error {
 	r, view := c.attempt.run, c.request.View
 	op := view.Snapshot().Operation(id)
 	if op == nil || id.Kind == catalog.KindCode || c.surface == catalog.SurfaceScript && !view.Scripted(id) {
@@ -79,7 +79,7 @@ func (e *Engine) authorize(c *call, id catalog.ID) error {
 		return callfault.MissingScope(missing)
 	}
 	if op.Resolve == nil {
-		if err := c.rejectUndeclared(op); err != nil {
+		if err := c.nest.rejectUndeclared(op, c.request.View.Snapshot()); err != nil {
 			return err
 		}
 	}
@@ -91,9 +91,9 @@ func (e *Engine) authorize(c *call, id catalog.ID) error {
 
 // rejectUndeclared returns a fault if a call of op contradicts the declared effects of a nested
 // operation that makes it.
-func (c *call) rejectUndeclared(op *catalog.Operation) error {
-	for n := c.nest; n != nil; n = n.outer {
-		if err := callfault.Undeclared(n.call.op, op, c.request.View.Snapshot()); err != nil {
+func (n *Nest) rejectUndeclared(op *catalog.Operation, s *catalog.Snapshot) error {
+	for ; n != nil; n = n.outer {
+		if err := callfault.Undeclared(n.call.op, op, s); err != nil {
 			return err
 		}
 	}
@@ -102,11 +102,11 @@ func (c *call) rejectUndeclared(op *catalog.Operation) error {
 
 // resolve turns a call of an operation that stands for others into one of the operation that it
 // is of. Nothing stays locked while it waits.
-func (e *Engine) resolve(ctx context.Context, c *call) error {
+func (a *admission) resolve(ctx context.Context, c *call) error {
 	if c.op.Resolve == nil {
 		return nil
 	}
-	if err := e.decode(c, catalog.Input{JSON: c.input}); err != nil {
+	if err := a.decode(c, catalog.Input{JSON: c.input}); err != nil {
 		return err
 	}
 	var op *catalog.Operation
@@ -122,13 +122,13 @@ func (e *Engine) resolve(ctx context.Context, c *call) error {
 	}
 	c.through, c.op, c.input = c.op, op, input
 	c.decoded = catalog.Decoded{}
-	return c.rejectUndeclared(op)
+	return c.nest.rejectUndeclared(op, c.request.View.Snapshot())
 }
 
 // decode validates and decodes the input of a call, once: its target, and what the handler needs.
-func (e *Engine) decode(c *call, in catalog.Input) (err error) {
+func (a *admission) decode(c *call, in catalog.Input) (err error) {
 	if c.op.Decode == nil {
-		return e.checkInput(c, in.JSON)
+		return a.checkInput(c, in.JSON)
 	}
 	if c.decoded, err = c.op.Decode(in); err != nil {
 		return err
@@ -145,8 +145,8 @@ func (e *Engine) decode(c *call, in catalog.Input) (err error) {
 }
 
 // checkInput checks the input of a call that has no Decode, and takes its integers as the schema has them.
-func (e *Engine) checkInput(c *call, input json.RawMessage) error {
-	fit, err := e.schemas.Integers(c.op.Input, input)
+func (a *admission) checkInput(c *call, input json.RawMessage) error {
+	fit, err := a.schemas.Integers(c.op.Input, input)
 	if err != nil {
 		return err
 	}
@@ -155,16 +155,16 @@ func (e *Engine) checkInput(c *call, input json.RawMessage) error {
 	} else {
 		c.input = fit
 	}
-	return e.schemas.Input(c.op, fit)
+	return a.schemas.Input(c.op, fit)
 }
 
 // admitInput counts the bytes of a call's input, unless it is the request's own, which is counted
 // already.
-func (e *Engine) admitInput(c *call) (int, error) {
+func (a *admission) admitInput(c *call) (int, error) {
 	if !c.attempt.run.Scripted() && !c.position.Nested() {
 		return 0, nil
 	}
-	n, err := e.budget.WeighInput(c.input)
+	n, err := a.budget.WeighInput(c.input)
 	if err != nil {
 		return 0, err
 	}
@@ -175,11 +175,11 @@ func (e *Engine) admitInput(c *call) (int, error) {
 }
 
 // expand takes the input that the handler gets from Options.Expand, and counts its bytes.
-func (e *Engine) expand(ctx context.Context, c *call, size *int) (err error) {
-	if e.opts.Expand == nil {
+func (a *admission) expand(ctx context.Context, c *call, size *int) (err error) {
+	if a.opts.Expand == nil {
 		return nil
 	}
-	if c.expanded, err = e.opts.Expand(ctx, c.request.Principal, c.op.ID, c.input); err != nil || c.expanded == nil {
+	if c.expanded, err = a.opts.Expand(ctx, c.request.Principal, c.op.ID, c.input); err != nil || c.expanded == nil {
 		return err
 	}
 	if err := c.attempt.Hold(len(c.expanded)); err != nil {

@@ -140,15 +140,15 @@ func (c *call) trace(id catalog.ID, start time.Time, err error) CallRecord {
 	if c.op != nil || id.Kind == catalog.KindUpstream {
 		rec.ToolName = c.request.View.Snapshot().ToolName(id)
 	}
-	if err != nil && !c.byApp() {
+	if err != nil && !c.nest.byApp() {
 		rec.Error = course.Excerpt(c.attempt.run.Redact(err.Error()))
 	}
 	return rec
 }
 
-// byApp reports whether the call is made with the app's rights, which the run's caller may not
+// byApp reports whether a call in the nest, nil for none, is made with the app's rights, which the run's caller may not
 // have: what it was given, what it returned and how it ended is not for the caller.
-func (c *call) byApp() bool { return c.nest != nil && c.nest.app }
+func (n *Nest) byApp() bool { return n != nil && n.app }
 
 // nameOf returns the name of an operation for messages.
 func (c *call) nameOf(id catalog.ID) string {
@@ -160,7 +160,7 @@ func (c *call) nameOf(id catalog.ID) string {
 
 // hides reports whether the run's caller must not learn what was called.
 func (c *call) hides() bool {
-	return c.byApp() && !c.attempt.run.View().Allowed(c.called) // what that stands for was not in the catalog when the run began
+	return c.nest.byApp() && !c.attempt.run.View().Allowed(c.called) // what that stands for was not in the catalog when the run began
 }
 
 // defaultSet returns the set of a call that names none.

@@ -43,13 +43,18 @@ type Options struct {
 
 // Engine carries out all calls. It is safe for concurrent use.
 type Engine struct {
-	opts         Options
+	admission
 	participants []Participant
 	observer     observe.Observer
-	schemas      *conform.Checker
-	budget       *budget.Budget
 	after        *aftercommit.Queue
 	data         Data // of the app's own code; nil for none
+}
+
+// admission is what every call passes before it is made.
+type admission struct {
+	opts    Options
+	schemas *conform.Checker
+	budget  *budget.Budget
 }
 
 // NewEngine returns an engine.
@@ -72,7 +77,7 @@ func NewEngine(o Options) *Engine {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	e := &Engine{opts: o, observer: observe.Nobody{}, budget: budget.New(o.MaxBytes, o.MaxTotalBytes), schemas: conform.New(o.Log)}
+	e := &Engine{admission: admission{opts: o, schemas: conform.New(o.Log), budget: budget.New(o.MaxBytes, o.MaxTotalBytes)}, observer: observe.Nobody{}}
 	e.after = aftercommit.New(aftercommit.Options{
 		Each: o.AfterCommit, Log: o.Log, Count: func(ctx context.Context, outcome string) { e.observer.AfterCommit(ctx, outcome) },
 	})

@@ -65,12 +65,12 @@ func (e *Engine) invoke(ctx context.Context, c *call, id catalog.ID) (json.RawMe
 	}
 	over(err)
 	e.budget.NoteGarbage(len(c.input) + len(out))
-	if !c.byApp() {
+	if !c.nest.byApp() {
 		a.course.Add(course.Record(c.trace(id, start, err)))
 	}
 	end := CallEnd{
 		Attempt: a, Position: at, ID: id, Operation: c.op, Target: c.decoded.Target, Input: c.input,
-		Started: start, OutputBytes: len(out), Code: course.CodeOf(err), App: c.byApp(),
+		Started: start, OutputBytes: len(out), Code: course.CodeOf(err), App: c.nest.byApp(),
 	}
 	notify(a.run.parts, func(p AfterCaller) { p.AfterCall(end) })
 	return out, err
@@ -105,7 +105,7 @@ func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, err
 	digest := tape.Digest(kind, c.input)
 	o := &OutsideCall{
 		Attempt: c.attempt, Position: c.position, Operation: c.op, Input: c.input, Expanded: c.expanded,
-		Digest: digest, Effect: c.op.Effects.ActsOutside(), App: c.byApp(), request: c.request, current: c.op,
+		Digest: digest, Effect: c.op.Effects.ActsOutside(), App: c.nest.byApp(), request: c.request, current: c.op,
 	}
 	c.occurrence = r.tape.Occurrence(c.position, digest)
 	if out, err, ok := r.tape.Outside(c.position, digest); ok {

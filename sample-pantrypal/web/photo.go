@@ -50,7 +50,7 @@ type photosPage struct {
 // newestPhotos is how many photos the list has.
 const newestPhotos = 12
 
-func (s *site) photos(v *visit) (any, error) {
+func photos(v *visit) (any, error) {
 	p := &photosPage{}
 	var err error
 	if p.Photos, err = rows[photo](v, "PantryPhoto", query{"sort": "-addedAt"}, newestPhotos); err != nil {
@@ -93,7 +93,7 @@ type photoPage struct {
 	Stale bool // it has no picture to show
 }
 
-func (s *site) photo(v *visit) (any, error) {
+func showPhoto(v *visit) (any, error) {
 	one, err := row[photo](v, "PantryPhoto", v.PathValue("id"))
 	if err != nil {
 		return nil, err
@@ -227,7 +227,7 @@ func (s *site) photoFile(w http.ResponseWriter, r *http.Request) {
 }
 
 // learn says what an unknown code is.
-func (s *site) learn(v *visit) (done, error) {
+func learn(v *visit) (done, error) {
 	in := map[string]any{}
 	v.texts(in, "code", "food", "name", "brand", "packageUnit")
 	if err := v.numbers(in, "packageAmount"); err != nil {
@@ -238,7 +238,7 @@ func (s *site) learn(v *visit) (done, error) {
 }
 
 // dismiss leaves a code unexplained: it is nothing that a kitchen keeps.
-func (s *site) dismiss(v *visit) (done, error) {
+func dismiss(v *visit) (done, error) {
 	run, err := v.patch("Detection", v.PathValue("id"), map[string]any{"status": "dismissed"})
 	return done{v.back("/photo"), "dismissed", run}, err
 }

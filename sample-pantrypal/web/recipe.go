@@ -16,7 +16,7 @@ type recipesPage struct {
 // maxRecipes bounds the list of recipes.
 const maxRecipes = 200
 
-func (s *site) recipes(v *visit) (any, error) {
+func recipes(v *visit) (any, error) {
 	p := &recipesPage{Query: strings.TrimSpace(v.URL.Query().Get("q"))}
 	q := query{"sort": "name", "fields": []string{"id", "name", "cuisine", "prepMinutes", "cookMinutes", "servings", "rating", "favourite", "timesCooked", "tags"}}
 	if p.Query != "" {
@@ -90,7 +90,7 @@ func (v *visit) suiting(recipe string, servings any) (suits, error) {
 // maxServings bounds the portions that a recipe is shown for.
 const maxServings = 100
 
-func (s *site) recipe(v *visit) (any, error) {
+func recipe(v *visit) (any, error) {
 	var err error
 	p := &recipePage{Units: "as written"}
 	if p.Recipe, err = row[recipeText](v, "Recipe", v.PathValue("id")); err != nil {

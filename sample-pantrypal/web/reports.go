@@ -60,7 +60,7 @@ type reportsPage struct {
 	MealChart *bars
 }
 
-func (s *site) reports(v *visit) (any, error) {
+func reports(v *visit) (any, error) {
 	p := &reportsPage{Food: strings.TrimSpace(v.URL.Query().Get("food"))}
 	if p.Food == "" {
 		p.Food = "milk"

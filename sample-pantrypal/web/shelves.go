@@ -39,7 +39,7 @@ type shelvesPage struct {
 // maxLots bounds a page of lots. A household has a few hundred.
 const maxLots = 1000
 
-func (s *site) shelves(v *visit) (any, error) {
+func shelves(v *visit) (any, error) {
 	p := &shelvesPage{Query: strings.TrimSpace(v.URL.Query().Get("q")), Places: places, Units: units}
 	q := query{"filter": query{"status": "available"}, "sort": "name,bestBefore", "with": "food"}
 	if p.Query != "" {
@@ -97,7 +97,7 @@ func orLast(date string) string { return cmp.Or(date, "9999") }
 var units = []string{"piece", "g", "kg", "ml", "l"}
 
 // addLot puts something into the house by hand.
-func (s *site) addLot(v *visit) (done, error) {
+func addLot(v *visit) (done, error) {
 	in := map[string]any{"name": strings.TrimSpace(v.FormValue("name")), "unit": v.FormValue("unit"), "place": v.FormValue("place")}
 	if err := v.amount(in); err != nil {
 		return done{}, err
@@ -108,7 +108,7 @@ func (s *site) addLot(v *visit) (done, error) {
 }
 
 // changeLot uses up, throws away, opens, moves or corrects a lot.
-func (s *site) changeLot(v *visit) (done, error) {
+func changeLot(v *visit) (done, error) {
 	changes, did := map[string]any{}, "changed"
 	switch v.FormValue("do") {
 	case "used":
@@ -174,7 +174,7 @@ func (v *visit) corrections(into map[string]any) error {
 	return nil
 }
 
-func (s *site) changeLeftover(v *visit) (done, error) {
+func changeLeftover(v *visit) (done, error) {
 	status := v.FormValue("do")
 	did := status
 	run, err := v.patch("Leftover", v.PathValue("id"), map[string]any{"status": status})

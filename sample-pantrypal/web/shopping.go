@@ -86,7 +86,7 @@ func (p *shoppingPage) Choice() bool {
 	return slices.ContainsFunc(p.Lists, func(l shoppingList) bool { return l.ID != p.List.ID })
 }
 
-func (s *site) shopping(v *visit) (any, error) {
+func shopping(v *visit) (any, error) {
 	p := &shoppingPage{Units: units}
 	var err error
 	if p.Lists, err = openLists(v); err != nil {
@@ -99,7 +99,7 @@ func (s *site) shopping(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	order, err := s.aisleOrder(v, p.List)
+	order, err := aisleOrder(v, p.List)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (v *visit) chosenList(open []shoppingList) (*shoppingList, error) {
 const maxItems = 500
 
 // aisleOrder is the order in which one comes by the aisles of a list's store.
-func (s *site) aisleOrder(v *visit, list *shoppingList) ([]string, error) {
+func aisleOrder(v *visit, list *shoppingList) ([]string, error) {
 	if list.StoreID == nil {
 		return nil, nil
 	}
@@ -186,7 +186,7 @@ func (p *shoppingPage) sort(items []shoppingItem, order []string) {
 }
 
 // makeList writes the list of what is planned, or brings it up to date.
-func (s *site) makeList(v *visit) (done, error) {
+func makeList(v *visit) (done, error) {
 	in := map[string]any{}
 	v.texts(in, "planId", "listId")
 	var out struct {
@@ -197,7 +197,7 @@ func (s *site) makeList(v *visit) (done, error) {
 }
 
 // addItem puts something onto the list by hand, and makes a list where there is none.
-func (s *site) addItem(v *visit) (done, error) {
+func addItem(v *visit) (done, error) {
 	list := v.FormValue("list")
 	in := map[string]any{}
 	v.texts(in, "name", "unit")
@@ -246,7 +246,7 @@ func (s *site) checkOff(w http.ResponseWriter, r *http.Request) {
 	v := &visit{Request: r, site: s, w: w}
 	scripted := strings.Contains(r.Header.Get("Accept"), "application/json")
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	out, err := s.check(v)
+	out, err := check(v)
 	switch {
 	case err != nil && scripted:
 		f := fault.From(err)
@@ -266,7 +266,7 @@ func (s *site) checkOff(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *site) check(v *visit) (checked, error) {
+func check(v *visit) (checked, error) {
 	var out checked
 	if err := v.ParseForm(); err != nil {
 		return out, unreadable(err)
@@ -285,7 +285,7 @@ func (s *site) check(v *visit) (checked, error) {
 }
 
 // putBack puts one thing back onto the list that was not bought after all.
-func (s *site) putBack(v *visit) (done, error) {
+func putBack(v *visit) (done, error) {
 	in := map[string]any{"items": []any{map[string]any{"item": v.FormValue("item")}}, "back": true}
 	v.texts(in, "listId")
 	run, err := v.act("check-off", in, nil)

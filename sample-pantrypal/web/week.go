@@ -59,7 +59,7 @@ type weekPage struct {
 
 const weekDays = 7
 
-func (s *site) week(v *visit) (any, error) {
+func week(v *visit) (any, error) {
 	today, err := time.Parse(time.DateOnly, v.day.Today)
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (d day) admit(date string) error {
 }
 
 // planWeek plans what is free of the next days.
-func (s *site) planWeek(v *visit) (done, error) {
+func planWeek(v *visit) (done, error) {
 	in := map[string]any{}
 	v.texts(in, "start")
 	if err := v.readDay(); err != nil {
@@ -133,7 +133,7 @@ func (s *site) planWeek(v *visit) (done, error) {
 }
 
 // planMeal plans a recipe for a day.
-func (s *site) planMeal(v *visit) (done, error) {
+func planMeal(v *visit) (done, error) {
 	if err := v.readDay(); err != nil {
 		return done{}, err
 	}
@@ -163,7 +163,7 @@ func (s *site) planMeal(v *visit) (done, error) {
 }
 
 // changeMeal moves a meal, changes for how many it is, or drops it.
-func (s *site) changeMeal(v *visit) (done, error) {
+func changeMeal(v *visit) (done, error) {
 	in := map[string]any{"mealId": v.PathValue("id")}
 	switch v.FormValue("do") {
 	case "move":
@@ -182,7 +182,7 @@ func (s *site) changeMeal(v *visit) (done, error) {
 }
 
 // cooked notes that a meal was cooked.
-func (s *site) cooked(v *visit) (done, error) {
+func cooked(v *visit) (done, error) {
 	in := map[string]any{"mealId": v.PathValue("id")}
 	if err := v.numbers(in, "leftovers", "rating"); err != nil {
 		return done{}, err
@@ -192,7 +192,7 @@ func (s *site) cooked(v *visit) (done, error) {
 }
 
 // cookedRecipe notes that a recipe was cooked, planned or not.
-func (s *site) cookedRecipe(v *visit) (done, error) {
+func cookedRecipe(v *visit) (done, error) {
 	in := map[string]any{"recipe": v.PathValue("id")}
 	if err := v.numbers(in, "servings", "leftovers", "rating"); err != nil {
 		return done{}, err

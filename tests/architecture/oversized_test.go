@@ -14,14 +14,11 @@ var largeReceivers = map[string]oversized{
 	"framework/ledger.Journal":             {30, "writes runs, finds them again and forgets them in the same tables"},
 	"framework/ledger.Keys":                {31, "keys, plans and grants of one set of tables"},
 	"framework/run.Attempt":                {31, "what the participants of a run ask of its attempt, mostly in a line each"},
-	"framework/run.Engine":                 {32, "one path for every call"},
 	"framework/run.Run":                    {29, "what the participants of a run ask of it, mostly in a line each"},
-	"framework/run.call":                   {27, "what an operation's handler asks of its call, mostly in a line each"},
 	"framework/run/approve.Guard":          {30, "keeps plans and grants"},
 	"framework/run/approve.consent":        {43, "one run's way to an approval"},
 	"plugins/upstream.connection":          {37, "one connection: its protocol and its state"},
 	"plugins/upstream.server":              {67, "one server: its sessions, its list of tools, its calls and its sign-in"},
-	"sample-pantrypal/web.site":            {48, "each page and each form is a method"},
 }
 
 // largeStructs are the structs with more than 15 fields.
