@@ -26,7 +26,7 @@ var (
 
 // checkPlaces reports annotations that stand where nothing reads them: whoever wrote one
 // believes that it hides or limits something.
-func (m *model) checkPlaces(n *gen.Type) {
+func (m *review) checkPlaces(n *gen.Type) {
 	check := func(where string, p place, all gen.Annotations) {
 		for _, other := range []place{onSchema, onField, onEdge} {
 			if _, stands := all[other.annotation]; stands && other.annotation != p.annotation {
@@ -67,7 +67,7 @@ func (m *model) describeID(n *gen.Type) string {
 
 // checkSamples reports a default or an example that callers could not send: a model with
 // the default could not be sent back, and the examples of tools would fail.
-func (m *model) checkSamples(where string, f *gen.Field, s shape, cf *catalog.Field, c *descriptor.Column) {
+func (m *review) checkSamples(where string, f *gen.Field, s shape, cf *catalog.Field, c *descriptor.Column) {
 	// What a type of the app's own takes is known to its code only.
 	if s.Seen == "" && len(cf.Default) > 0 && string(cf.Default) != "null" {
 		if why := inputs.Unfit(c, cf, cf.Default); why != "" {
@@ -89,7 +89,7 @@ func (m *model) checkSamples(where string, f *gen.Field, s shape, cf *catalog.Fi
 }
 
 // checkScopes reports scopes that no token can carry: RFC 6749 separates them by spaces.
-func (m *model) checkScopes(where, member string, scopes []string) {
+func (m *review) checkScopes(where, member string, scopes []string) {
 	for _, s := range scopes {
 		if s == "" || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }) {
 			m.problem("%s: %s has %q, which no token can carry: a scope is a word of printable ASCII without spaces, quotes and backslashes, such as \"pay:read\"", where, member, s)
@@ -99,7 +99,7 @@ func (m *model) checkScopes(where, member string, scopes []string) {
 
 // checkOperations reports operations that there are not, and those that a read-only entity
 // does not have.
-func (m *model) checkOperations(n *gen.Type, a *expose.Entity) {
+func (m *review) checkOperations(n *gen.Type, a *expose.Entity) {
 	known := catalog.EntityOperationNames()
 	for _, op := range a.Operations {
 		o, _ := catalog.EntityOperationNamed(op)

@@ -181,7 +181,7 @@ func Obstacles(g *gen.Graph) map[string][]string {
 }
 
 // problemsOf returns the problems of each of some schemas.
-func (m *model) problemsOf(schemas []string) map[string][]string {
+func (m *review) problemsOf(schemas []string) map[string][]string {
 	out := map[string][]string{}
 	for _, p := range m.problems {
 		i := strings.IndexAny(p, ".:,")

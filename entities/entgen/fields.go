@@ -243,7 +243,7 @@ func within(annotated *float64, limit float64) *float64 {
 
 // checkField compares annotations with the field's type and with each other. What
 // a version field has to be is checked with the entity.
-func (m *model) checkField(where string, f *catalog.Field, version bool) (sound bool) {
+func (m *review) checkField(where string, f *catalog.Field, version bool) (sound bool) {
 	before := len(m.problems)
 	text := f.Type == catalog.TypeString || f.Type == catalog.TypeText
 	number := f.Type == catalog.TypeInt || f.Type == catalog.TypeFloat
@@ -274,7 +274,7 @@ func exceeds[T int | float64](lower, upper *T) bool {
 }
 
 // constant returns a default or example as JSON.
-func (m *model) constant(where string, v any) json.RawMessage {
+func (m *review) constant(where string, v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {
 		m.problem("%s: %v is not JSON: %v", where, v, err)

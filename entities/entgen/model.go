@@ -17,15 +17,20 @@ import (
 
 // model is an ent graph as this extension sees it.
 type model struct {
-	graph    *gen.Graph
-	exposed  map[string]*expose.Entity // by ent type
-	deletes  map[[2]string]string      // table and column -> what its foreign key does on delete
-	foreign  []foreign
-	kinds    []kind
-	imports  imports
-	hash     int32
-	runtime  bool // ent/runtime has to be imported
-	circle   bool // the schemas import ent, so koan.go cannot import ent/runtime
+	review
+	graph   *gen.Graph
+	exposed map[string]*expose.Entity // by ent type
+	deletes map[[2]string]string      // table and column -> what its foreign key does on delete
+	foreign []foreign
+	kinds   []kind
+	imports imports
+	hash    int32
+	runtime bool // ent/runtime has to be imported
+	circle  bool // the schemas import ent, so koan.go cannot import ent/runtime
+}
+
+// review is what is wrong with schemas.
+type review struct {
 	problems []string
 	notes    []string // what works otherwise than it may be meant
 }
@@ -94,11 +99,11 @@ type edgeSetter struct {
 	Clear  string
 }
 
-func (m *model) problem(format string, args ...any) {
+func (m *review) problem(format string, args ...any) {
 	m.problems = append(m.problems, fmt.Sprintf(format, args...))
 }
 
-func (m *model) note(format string, args ...any) {
+func (m *review) note(format string, args ...any) {
 	m.notes = append(m.notes, fmt.Sprintf(format, args...))
 }
 
@@ -303,7 +308,7 @@ func includesPattern(pattern, set string) bool {
 
 // checkVersion wants a field that every entity has and that each update can count
 // up.
-func (m *model) checkVersion(n *gen.Type, name string, f *gen.Field) {
+func (m *review) checkVersion(n *gen.Type, name string, f *gen.Field) {
 	switch {
 	case name == "":
 	case f == nil:

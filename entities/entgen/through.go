@@ -34,7 +34,7 @@ func (m *model) writtenElsewhere(e *gen.Edge) string {
 }
 
 // linkable reports whether ent can make a row of an edge schema from the two ids.
-func (m *model) linkable(e *gen.Edge, t *gen.Type) bool {
+func (m *review) linkable(e *gen.Edge, t *gen.Type) bool {
 	if t.HasOneFieldID() && t.ID.UserDefined && !numbered(t.ID) {
 		return false
 	}

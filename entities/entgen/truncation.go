@@ -20,7 +20,7 @@ type identifiers map[string]string
 // keeps a part only, so that each migration finds others than it looks for: of tables, of their columns
 // and checks, and of the indexes of unique columns. Longer names of other indexes and of foreign keys end
 // in a digest, which ent sees to.
-func (m *model) checkIdentifiers(tables []*schema.Table) {
+func (m *review) checkIdentifiers(tables []*schema.Table) {
 	relations := map[string]identifiers{} // by database schema: tables and indexes share their names
 	for _, t := range tables {
 		if relations[t.Schema] == nil {
@@ -47,7 +47,7 @@ func (m *model) checkIdentifiers(tables []*schema.Table) {
 
 // distinct notes a name, and reports one that another one is taken for, or that is not kept whole.
 // shorter is what to write for another one.
-func (m *model) distinct(known identifiers, name, whose, shorter string) {
+func (m *review) distinct(known identifiers, name, whose, shorter string) {
 	kept := strings.ToLower(truncated(name))
 	other, taken := known[kept]
 	switch {

@@ -13,7 +13,7 @@ import (
 // upsertBy returns the JSON names of the key that an annotation declares, and
 // reports what is not a key: values that are not always there, or not unique, do not
 // say which entity is meant. Fields that callers do not write are filled by the app's hooks.
-func (m *model) upsertBy(n *gen.Type, e *descriptor.Entity, a *expose.Entity) (names []string) {
+func (m *review) upsertBy(n *gen.Type, e *descriptor.Entity, a *expose.Entity) (names []string) {
 	if len(a.UpsertBy) == 0 {
 		return nil
 	}

@@ -4,7 +4,6 @@ package architecture
 var largeReceivers = map[string]oversized{
 	"codemode.provider":                    {61, "all faces of code mode have the same executor and configuration; each face is to be a type"},
 	"entities.Provider":                    {38, "opens databases, the ledger and books, and answers for their health; each is to be a type"},
-	"entities/entgen.model":                {39, "reading schemas and checking them fill the same lists of problems"},
 	"entities/internal/read.Engine":        {41, "each reading operation is a method beside the statements that it needs"},
 	"framework.Instance":                   {61, "puts the app together: parts that know each other by it alone"},
 	"framework/catalog.View":               {29, "one question each that surfaces ask of what a caller may see"},
@@ -15,7 +14,6 @@ var largeReceivers = map[string]oversized{
 	"framework/ledger.Keys":                {31, "keys, plans and grants of one set of tables"},
 	"framework/run.Attempt":                {31, "what the participants of a run ask of its attempt, mostly in a line each"},
 	"framework/run.Run":                    {29, "what the participants of a run ask of it, mostly in a line each"},
-	"framework/run/approve.Guard":          {30, "keeps plans and grants"},
 	"framework/run/approve.consent":        {43, "one run's way to an approval"},
 	"plugins/upstream.connection":          {37, "one connection: its protocol and its state"},
 	"plugins/upstream.server":              {67, "one server: its sessions, its list of tools, its calls and its sign-in"},

@@ -49,7 +49,7 @@ func (g *Guard) FindPlan(ctx context.Context, id string, by auth.Principal) (*Pl
 }
 
 // plan reads a plan, whoever asks.
-func (g *Guard) plan(ctx context.Context, id string) (*Plan, error) {
+func (g *keptPlans) plan(ctx context.Context, id string) (*Plan, error) {
 	p, err := g.plans.Plan(ctx, id)
 	if errors.Is(err, ErrNoPlan) {
 		return nil, noPlan(id)
@@ -285,15 +285,15 @@ func sameJSON(a, b json.RawMessage) bool {
 }
 
 // PlanText is what a person reads of a plan in a dialog, without secrets.
-func (g *Guard) PlanText(p *Plan) string { return p.Text(g.redact) }
+func (g *planTexts) PlanText(p *Plan) string { return p.Text(g.redact) }
 
 // CallerText is PlanText for the caller of the plan's run.
-func (g *Guard) CallerText(p *Plan) string { return p.CallerText(g.redact) }
+func (g *planTexts) CallerText(p *Plan) string { return p.CallerText(g.redact) }
 
 // WholePlanText is PlanText with every row.
-func (g *Guard) WholePlanText(p *Plan) string { return p.WholeText(g.redact) }
+func (g *planTexts) WholePlanText(p *Plan) string { return p.WholeText(g.redact) }
 
-func (g *Guard) redact(text string) string {
+func (g *planTexts) redact(text string) string {
 	text, _ = g.engine.Redactor().Text(text)
 	return text
 }

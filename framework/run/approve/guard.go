@@ -36,11 +36,19 @@ type Options struct {
 
 // Guard has people agree to the runs of an engine.
 type Guard struct {
-	engine   *run.Engine
+	planTexts
+	keptPlans
 	opts     Options
-	plans    Plans                    // nil where plans are not kept
-	grants   Grants                   // nil likewise
+	grants   Grants                   // nil where plans are not kept
 	settings atomic.Pointer[Settings] // that hold now
+}
+
+// planTexts shows plans without the engine's secrets.
+type planTexts struct{ engine *run.Engine }
+
+// keptPlans finds plans where they are kept.
+type keptPlans struct {
+	plans Plans // nil where they are not
 }
 
 var _ run.Participant = (*Guard)(nil)
@@ -53,7 +61,7 @@ func New(e *run.Engine, o Options) *Guard {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	g := &Guard{engine: e, opts: o}
+	g := &Guard{planTexts: planTexts{e}, opts: o}
 	g.Set(o.Settings)
 	return g
 }
@@ -84,7 +92,7 @@ func (g *Guard) command(arguments string) string {
 }
 
 // KeepsPlans reports whether runs can be approved here.
-func (g *Guard) KeepsPlans() bool { return g.plans != nil }
+func (g *keptPlans) KeepsPlans() bool { return g.plans != nil }
 
 // Open implements run.Participant. Whatever some runs do, nobody is asked.
 func (g *Guard) Open(r *run.Run) (run.Part, error) {
