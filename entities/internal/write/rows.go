@@ -189,3 +189,18 @@ func (t Rows) tryTogether(ctx context.Context, statements func() error) (done bo
 	}
 	return err == nil, err
 }
+
+// inPortions calls fn with a limited number of bound ids at a time.
+func (t Rows) inPortions(ids []any, to Progress, do func(bound []any) error) error {
+	const portion = 1024
+	for begin := 0; begin < len(ids); begin += portion {
+		end := min(begin+portion, len(ids))
+		if err := do(t.k.BoundIDs(ids[begin:end])); err != nil {
+			return err
+		}
+		if len(ids) > portion {
+			to.Progress(float64(end), float64(len(ids)), "")
+		}
+	}
+	return nil
+}
