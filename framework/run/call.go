@@ -16,12 +16,10 @@ import (
 
 // call is one call in an attempt, or of a code operation, which opens its run itself.
 type call struct {
-	engine   *Engine
-	request  *Request
-	op       *catalog.Operation
-	input    json.RawMessage
-	expanded json.RawMessage // what the handler gets in place of the input, nil for the same
-	decoded  catalog.Decoded
+	engine  *Engine
+	request *Request
+	op      *catalog.Operation
+	callInput
 	attempt  *Attempt // nil for a code operation
 	position Position
 	surface  catalog.Surface
@@ -29,13 +27,25 @@ type call struct {
 	nest     *Nest              // that of the nested call that made it; nil if the run made it
 	inner    *Nest              // of a nested call: the one for its own calls
 	through  *catalog.Operation // that stood for op when the call began; nil for none
+	calls    atomic.Int64       // how many calls it has made
 	// occurrence numbers the different calls that attempts made at the position.
 	occurrence int
-	calls      atomic.Int64 // how many calls it has made
-	id         string       // the id of the run that a code operation opens, even if it fails to
-	opened     *Run         // the run that a code operation opened
-	inPlace    *Outcome     // or the outcome of the call made instead (InPlace)
-	refused    error        // why it opened no run, where its output says so instead of an error
+	opening
+}
+
+// callInput is the input of a call, as far as it has been read.
+type callInput struct {
+	input    json.RawMessage
+	expanded json.RawMessage // what the handler gets in place of the input, nil for the same
+	decoded  catalog.Decoded
+}
+
+// opening is what became of a code operation, which opens a run.
+type opening struct {
+	id      string   // of the run, even if it fails to open
+	opened  *Run     // nil for none
+	inPlace *Outcome // or the outcome of the call made instead (InPlace)
+	refused error    // why it opened no run, where its output says so instead of an error
 }
 
 var _ catalog.Call = (*call)(nil)

@@ -25,7 +25,7 @@ func (a *Attempt) Invoke(ctx context.Context, at Position, id catalog.ID, input 
 
 // call returns a call that the run makes itself.
 func (a *Attempt) call(at Position, input json.RawMessage, surface catalog.Surface) *call {
-	return &call{engine: a.run.engine, request: &a.run.request, input: input, attempt: a, position: at, surface: surface}
+	return &call{engine: a.run.engine, request: &a.run.request, callInput: callInput{input: input}, attempt: a, position: at, surface: surface}
 }
 
 func (c *call) Invoke(ctx context.Context, id catalog.ID, input json.RawMessage) (json.RawMessage, error) {

@@ -57,7 +57,7 @@ func (n *Nest) invoke(ctx context.Context, at Position, id catalog.ID, input jso
 	if err := a.count(); err != nil {
 		return nil, err
 	}
-	return n.call.engine.invoke(ctx, &call{engine: n.call.engine, request: n.request, nest: n, input: input, attempt: a, position: at, surface: surface}, id)
+	return n.call.engine.invoke(ctx, &call{engine: n.call.engine, request: n.request, nest: n, callInput: callInput{input: input}, attempt: a, position: at, surface: surface}, id)
 }
 
 // Attempt returns the attempt of the nested call.

@@ -152,7 +152,7 @@ func repeated(o *Outcome, s Spec) (json.RawMessage, error) {
 }
 
 func (e *Engine) invokeCode(ctx context.Context, req *Request, op *catalog.Operation) (json.RawMessage, *Outcome, error) {
-	c, started := &call{engine: e, request: req, op: op, input: req.Input, id: req.Run}, time.Now()
+	c, started := &call{engine: e, request: req, op: op, callInput: callInput{input: req.Input}, opening: opening{id: req.Run}}, time.Now()
 	out, err := e.openCode(ctx, c)
 	if c.inPlace != nil {
 		return out, c.inPlace, err

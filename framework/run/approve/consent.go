@@ -26,20 +26,25 @@ type consent struct {
 
 	kept  *Plan      // as it stands in the ledger; nil until the first question
 	widen sync.Mutex // held while kept gets further sets
-	// agreed is the shape of changes that somebody agreed to, "" for none. With end it
-	// is that of the whole run: anything else needs another answer.
-	agreed    string
-	end       bool
-	noted     bool          // the yes, by this call: nobody else applies the plan for it
-	calls     []PlannedCall // outside, agreed to
-	last      shape         // of the changes that were asked about last
-	planBytes int64         // that are counted for kept
+	agreement
+	last      shape // of the changes that were asked about last
+	planBytes int64 // that are counted for kept
 	// strangers are the texts of untrusted servers, where the policy asks about them.
 	strangers strangers
 
 	mu      sync.Mutex
 	of      *run.Attempt // that the effects are of
 	effects []approval.Effect
+}
+
+// agreement is what people have said yes to.
+type agreement struct {
+	// agreed is the shape of changes that somebody agreed to, "" for none. With end it
+	// is that of the whole run: anything else needs another answer.
+	agreed string
+	end    bool
+	noted  bool          // the yes, by this call: nobody else applies the plan for it
+	calls  []PlannedCall // outside, agreed to
 }
 
 var (
