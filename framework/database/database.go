@@ -256,6 +256,9 @@ type Tx interface {
 	// A backend may omit the savepoint around a call for it: nobody needs that where
 	// the statement fails, or nothing fails after it.
 	Alone(statement func() (wrote bool, err error)) error
+	// Apart says that the transaction is going to do what may take long. Short writes of one set may be
+	// committed together; those that wait for this one are committed before it, unless it has written.
+	Apart(ctx context.Context) error
 	// Recover makes a transaction usable again whose last statement failed, by going
 	// back to its last savepoint, so that one can ask it for the reason.
 	Recover(ctx context.Context) error

@@ -148,14 +148,7 @@ var suites = []suite{
 		{"RESTRivals/page/clients=1", "REST: 20 rows, p50", "PocketBase", "x-rival", "1"},
 		{"RESTRivals/page/clients=16", "REST: 20 rows, 16 clients, p50", "PocketBase", "x-rival", "1"},
 	}},
-	{"./tests/rest", "Creates", []row{
-		{"Creates/clients=1", "REST: create on PostgreSQL that keeps what it says, part of the raw rows per second", "INSERT of a row", "of-raw", ""},
-		{"Creates/clients=4", "the same by 4 clients", "INSERT of a row", "of-raw", "0.6"},
-		{"Creates/clients=16", "the same by 16 clients", "INSERT of a row", "of-raw", "0.6"},
-		{"Creates/clients=64", "the same by 64 clients", "INSERT of a row", "of-raw", "0.6"},
-		{"Creates/clients=16", "rows per second of those 16", "", "rows/s", ""},
-		{"Creates/clients=64", "rows per second of those 64", "", "rows/s", ""},
-	}},
+	{"./tests/rest", "Writes", writeRows()},
 	{"./tests/tokens", "FirstList", []row{
 		{"FirstList/4", "the first tools/list of an app of 4 entities, in ms", "", "ms", ""},
 		{"FirstList/50", "the same with 50 entities, in ms", "", "ms", ""},
@@ -174,6 +167,23 @@ var suites = []suite{
 		{"SearchIndex2000", "the first search of a view of 2,000 operations, in ms", "", "ms", ""},
 	}},
 	{"./tests/calls", "Call", callRows()},
+}
+
+// writeRows are the rows of what clients write on both databases.
+func writeRows() (rows []row) {
+	for _, db := range []string{"SQLite", "PostgreSQL"} {
+		for _, w := range []struct{ name, raw, goal string }{{"create", "INSERT of a row", "0.6"}, {"patch", "UPDATE of a row", "0.7"}} {
+			for _, clients := range []int{1, 4, 16, 64} {
+				name, by := fmt.Sprintf("Writes/%s/%s/clients=%d", db, w.name, clients), fmt.Sprintf("REST: %s on %s by %d clients", w.name, db, clients)
+				rows = append(rows,
+					row{name, by + ", part of the raw statements per second", w.raw, "of-raw", w.goal},
+					row{name, by + ", per second", "", "rows/s", ""},
+					row{name, by + ", computing time of one in ms", "", "cpu-ms", ""},
+				)
+			}
+		}
+	}
+	return rows
 }
 
 // upstreamRows are what calls of another server cost by a script.

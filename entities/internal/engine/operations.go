@@ -124,6 +124,12 @@ func (e *Engine) handler(o *model.Operation, name string) catalog.Handler {
 	return func(ctx context.Context, call catalog.Call) (out json.RawMessage, err error) {
 		err = run.Within(ctx, e, call.Target().Set, o.Access.Writes(), func(ctx context.Context, joined store.Tx) error {
 			t := joined.(*tx)
+			restoring := undo.Restoring(ctx)
+			if o.Access.Writes() && (restoring != nil || o.Methods[0].Returns != catalog.ReturnsEntity || t.HasHooks(k)) {
+				if err := t.SQL.Apart(ctx); err != nil {
+					return err
+				}
+			}
 			t.caller = e.rules.OfCall(ctx, t.Tx, call)
 			t.ReportedTo = e.rules.OfReader(ctx, t.Tx, t.caller, t.ReportedTo)
 			defer t.Passed(t.Passing)
@@ -132,8 +138,8 @@ func (e *Engine) handler(o *model.Operation, name string) catalog.Handler {
 					return err
 				}
 			}
-			if r := undo.Restoring(ctx); r != nil && o.Access.Writes() {
-				out, err = t.restoring().InPlaceOf(ctx, k, o.Name, r)
+			if restoring != nil && o.Access.Writes() {
+				out, err = t.restoring().InPlaceOf(ctx, k, o.Name, restoring)
 				return t.Verdict(err)
 			}
 			if out, err = handle(ctx, t, k, call); err == nil && o.Access.Writes() {

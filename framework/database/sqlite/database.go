@@ -42,6 +42,9 @@ type Database struct {
 	runs  *sql.DB // for transactions of runs, which hear cancels while they wait
 	queue queue   // of this process's writers
 	turns turns   // of all processes'
+	// writer is the connection that transactions write over that have not read before; nil
+	// until the first one. It belongs to who holds the queue's lock.
+	writer *sql.Conn
 
 	file  atomic.Pointer[string] // where new connections lead
 	draft *Draft                 // nil for a set that exists
@@ -105,7 +108,10 @@ func dsn(path string, busy time.Duration, sync Sync, more ...string) string {
 // Set implements database.Database.
 func (d *Database) Set() string { return d.set }
 
-func (d *Database) close() error { return errors.Join(d.db.Close(), d.runs.Close(), d.turns.close()) }
+func (d *Database) close() error {
+	d.closeWriter()
+	return errors.Join(d.db.Close(), d.runs.Close(), d.turns.close())
+}
 
 // Stale reports whether an error means that a reading transaction cannot become a
 // writing one any more, because the data has moved on or somebody else writes.
@@ -126,11 +132,13 @@ func retryWhileLocked(ctx context.Context, fn func() error) error {
 }
 
 // lock takes the host's write lock: in this process in the order of arrival, and then
-// its turn among the processes. It ends in set_busy where that takes too long.
-func (d *Database) lock(ctx context.Context) error {
+// its turn among the processes. Who is short may get it with a group to join. It ends in set_busy where
+// that takes too long.
+func (d *Database) lock(ctx context.Context, short bool) (*group, error) {
 	until := time.Now().Add(patience)
-	if err := d.queue.lock(ctx, d.set); err != nil {
-		return err
+	g, err := d.queue.lock(ctx, d.set, short)
+	if err != nil || g != nil { // the group's process has its turn
+		return g, err
 	}
 	in, err := d.turns.wait(ctx, until)
 	err = d.lockFileFault(err)
@@ -140,7 +148,7 @@ func (d *Database) lock(ctx context.Context) error {
 	if err != nil {
 		d.queue.unlock()
 	}
-	return err
+	return nil, err
 }
 
 // tryLock takes the host's write lock where nobody has it or waits for it, and otherwise returns
@@ -191,10 +199,12 @@ func (d *Database) Begin(ctx context.Context, a store.Attempt, write bool) (data
 			return nil, err
 		}
 	}
-	t := &Tx{d: d, careful: a == nil || a.Number() > 1}
+	first := a != nil && a.Number() == 1
+	// A first attempt that is known to write is one operation.
+	t := &Tx{d: d, careful: !first, short: first && write}
 	if write {
 		if err := t.Write(ctx); err != nil {
-			t.end(ctx, "")
+			_ = t.Rollback(ctx)
 			return nil, err
 		}
 	}

@@ -121,6 +121,7 @@ func (d *Draft) move(ctx context.Context) error {
 // disconnect closes all connections, the last of which writes the log back into the
 // file.
 func (d *Draft) disconnect(file string) error {
+	d.closeWriter()
 	d.db.SetMaxIdleConns(-1)
 	d.runs.SetMaxIdleConns(-1)
 	if n := d.db.Stats().OpenConnections + d.runs.Stats().OpenConnections; n > 0 {

@@ -17,7 +17,13 @@ type queue struct {
 
 	mu      sync.Mutex
 	held    bool
-	waiters list.List // of chan struct{}
+	waiters list.List // of waiter
+}
+
+// waiter waits for the lock.
+type waiter struct {
+	turn  chan *group // gets what the lock comes with
+	short bool        // it may join a group
 }
 
 // try takes the lock if nobody holds it or waits for it.
@@ -31,46 +37,56 @@ func (q *queue) try() bool {
 	return true
 }
 
-// lock waits for its turn. It ends in set_busy where too many wait or it takes
-// too long, and with the context.
-func (q *queue) lock(ctx context.Context, set string) error {
+// lock waits for its turn, which may come with a group for who is short. It ends in set_busy where too
+// many wait or it takes too long, and with the context.
+func (q *queue) lock(ctx context.Context, set string, short bool) (*group, error) {
 	q.mu.Lock()
 	if !q.held {
 		q.held = true
 		q.mu.Unlock()
-		return nil
+		return nil, nil
 	}
 	if q.waiters.Len() >= q.max {
 		q.mu.Unlock()
-		return fault.Newf(fault.SetBusy, "%d writers are already waiting for the set %q", q.max, set)
+		return nil, fault.Newf(fault.SetBusy, "%d writers are already waiting for the set %q", q.max, set)
 	}
-	turn := make(chan struct{})
-	e := q.waiters.PushBack(turn)
+	w := waiter{make(chan *group, 1), short}
+	e := q.waiters.PushBack(w)
 	q.mu.Unlock()
 	timer := time.NewTimer(q.patience)
 	defer timer.Stop()
+	var err error
 	select {
-	case <-turn:
-		return nil
+	case g := <-w.turn:
+		return g, nil
 	case <-ctx.Done():
-		return q.leave(e, ctx.Err())
+		err = ctx.Err()
 	case <-timer.C:
-		return q.leave(e, fault.Newf(fault.SetBusy, "the set %q was not free for writing within %s", set, q.patience))
+		err = fault.Newf(fault.SetBusy, "the set %q was not free for writing within %s", set, q.patience)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	select {
+	case g := <-w.turn: // it came in that moment
+		return g, nil
+	default:
+		q.waiters.Remove(e)
+		return nil, err
 	}
 }
 
-// leave gives up a place in the queue, or the turn that came in that moment.
-func (q *queue) leave(e *list.Element, err error) error {
+// pass hands the lock to the next in line with a group. It returns false where nobody waits who may join
+// one.
+func (q *queue) pass(g *group) bool {
 	q.mu.Lock()
-	select {
-	case <-e.Value.(chan struct{}):
-		q.mu.Unlock()
-		q.unlock()
-	default:
-		q.waiters.Remove(e)
-		q.mu.Unlock()
+	defer q.mu.Unlock()
+	next := q.waiters.Front()
+	if next == nil || !next.Value.(waiter).short {
+		return false
 	}
-	return err
+	q.waiters.Remove(next)
+	next.Value.(waiter).turn <- g
+	return true
 }
 
 // unlock hands the lock to the next in line.
@@ -83,5 +99,5 @@ func (q *queue) unlock() {
 		return
 	}
 	q.waiters.Remove(next)
-	close(next.Value.(chan struct{}))
+	next.Value.(waiter).turn <- nil
 }

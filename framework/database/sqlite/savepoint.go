@@ -36,14 +36,14 @@ func (t *Tx) Savepoint(ctx context.Context, read bool) (end func(ok bool) error,
 	return func(ok bool) error {
 		s := t.saves[depth-1]
 		t.saves = t.saves[:depth-1]
-		return t.leave(context.WithoutCancel(ctx), s, name(depth), ok)
+		return t.closeSavepoint(context.WithoutCancel(ctx), s, name(depth), ok)
 	}, nil
 }
 
 func name(depth int) string { return "koan_" + strconv.Itoa(depth) }
 
-func (t *Tx) leave(ctx context.Context, s savepoint, name string, ok bool) error {
-	if s.open {
+func (t *Tx) closeSavepoint(ctx context.Context, s savepoint, name string, ok bool) error {
+	if s.open && t.state != ended && t.lost == nil {
 		if !ok {
 			if _, err := t.conn.ExecContext(ctx, "ROLLBACK TO "+name); err != nil {
 				return err

@@ -201,7 +201,7 @@ func TestQueueIsFairAndBounded(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range 2 {
 		group.Go(func() {
-			if q.lock(context.Background(), "s") == nil {
+			if lock(context.Background(), q) == nil {
 				mu.Lock()
 				order = append(order, i)
 				mu.Unlock()
@@ -211,9 +211,9 @@ func TestQueueIsFairAndBounded(t *testing.T) {
 		waiting(t, q, i+1)
 	}
 	left := make(chan error)
-	go func() { left <- q.lock(ctx, "s") }()
+	go func() { left <- lock(ctx, q) }()
 	waiting(t, q, 3)
-	require.Equal(t, fault.SetBusy, fault.CodeOf(q.lock(context.Background(), "s")))
+	require.Equal(t, fault.SetBusy, fault.CodeOf(lock(context.Background(), q)))
 	cancel()
 	require.ErrorIs(t, <-left, context.Canceled)
 	q.unlock()
@@ -221,7 +221,12 @@ func TestQueueIsFairAndBounded(t *testing.T) {
 	require.Equal(t, []int{0, 1}, order)
 	require.True(t, q.try())
 	q.patience = time.Millisecond
-	require.Equal(t, fault.SetBusy, fault.CodeOf(q.lock(context.Background(), "s")))
+	require.Equal(t, fault.SetBusy, fault.CodeOf(lock(context.Background(), q)))
+}
+
+func lock(ctx context.Context, q *queue) error {
+	_, err := q.lock(ctx, "s", false)
+	return err
 }
 
 func waiting(t *testing.T, q *queue, n int) {

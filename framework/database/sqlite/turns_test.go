@@ -124,10 +124,12 @@ func TestTurnsAreBoundedAndEndWithTheirProcess(t *testing.T) {
 		require.True(t, in)
 	}
 	d := &Database{set: "s", queue: queue{max: 1, patience: time.Minute}, turns: lost}
-	require.Equal(t, fault.ServiceUnavailable, fault.CodeOf(d.lock(t.Context())))
+	_, err = d.lock(t.Context(), false)
+	require.Equal(t, fault.ServiceUnavailable, fault.CodeOf(err))
 	require.Equal(t, fault.ServiceUnavailable, fault.CodeOf(d.tryLock()))
 	require.True(t, d.queue.try())
-	require.NotEqual(t, fault.SetBusy, fault.CodeOf(d.lock(canceled())))
+	_, err = d.lock(canceled(), false)
+	require.NotEqual(t, fault.SetBusy, fault.CodeOf(err))
 }
 
 func canceled() context.Context {

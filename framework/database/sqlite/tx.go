@@ -29,6 +29,10 @@ type Tx struct {
 	conn   *sql.Conn
 	state  state
 	queued bool // holds the host's write lock
+	short  bool // does little after the lock: others may wait for its end
+	shared bool // conn is the database's that writes
+	group  *group
+	lost   error // what SQLite rolled the whole transaction back for
 
 	saves   []savepoint
 	careful bool // no savepoint waits
@@ -59,10 +63,12 @@ func (t *Tx) connect(ctx context.Context) (err error) {
 
 // ready begins the transaction as a reader at its first statement.
 func (t *Tx) ready(ctx context.Context) error {
-	switch t.state {
-	case ended:
+	switch {
+	case t.state == ended:
 		return errEnded
-	case idle:
+	case t.lost != nil:
+		return t.lost
+	case t.state == idle:
 		if err := t.connect(ctx); err != nil {
 			return err
 		}
@@ -105,19 +111,12 @@ func (t *Tx) Write(ctx context.Context) error {
 			return err
 		}
 	default:
-		if err := t.connect(ctx); err != nil {
-			return err
-		}
-		if err := t.d.lock(ctx); err != nil {
-			return err
-		}
-		err := retryWhileLocked(ctx, func() error {
-			_, err := t.conn.ExecContext(ctx, "BEGIN IMMEDIATE")
-			return err
-		})
+		g, err := t.d.lock(ctx, t.short)
 		if err != nil {
-			t.d.unlock()
-			return t.d.busyFault(err)
+			return err
+		}
+		if err := t.enter(ctx, g); err != nil {
+			return err
 		}
 	}
 	t.state, t.queued = writing, true
@@ -141,7 +140,9 @@ func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.
 	if err := t.guardStatement(ctx, query); err != nil {
 		return nil, err
 	}
-	return t.conn.QueryContext(ctx, query, UTC(args)...)
+	rows, err := t.conn.QueryContext(ctx, query, UTC(args)...)
+	t.noteLoss(err)
+	return rows, err
 }
 
 // ExecContext runs a statement in the transaction.
@@ -155,7 +156,9 @@ func (t *Tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Re
 	if err := t.guardStatement(ctx, query); err != nil {
 		return nil, err
 	}
-	return t.conn.ExecContext(ctx, query, UTC(args)...)
+	result, err := t.conn.ExecContext(ctx, query, UTC(args)...)
+	t.noteLoss(err)
+	return result, err
 }
 
 // Commit ends the transaction with its effect.
@@ -163,25 +166,44 @@ func (t *Tx) Commit(ctx context.Context) error {
 	if t.state == ended {
 		return errEnded
 	}
-	return t.end(ctx, "COMMIT")
+	wrote, err := t.state == writing, t.lost
+	switch {
+	case err != nil:
+	case t.shared:
+		err = t.commitShared()
+	default:
+		err = t.endOwn(ctx, "COMMIT")
+	}
+	switch {
+	case err != nil && !errors.Is(err, store.ErrStale):
+		return database.At(*t.d.file.Load(), err, fileFault(database.Named(t.d.set), t.d.busyFault(err)))
+	case err == nil && wrote && t.d.draft != nil:
+		return t.d.draft.move(ctx)
+	}
+	return err
 }
 
 // Rollback ends the transaction without effect. After an end it does nothing.
-func (t *Tx) Rollback(ctx context.Context) error { return t.end(ctx, "ROLLBACK") }
-
-// end runs the last statement, gives the connection back and lets the next
-// writer in. A failed COMMIT leaves the transaction open for a rollback.
-func (t *Tx) end(ctx context.Context, statement string) error {
-	if t.state == ended {
+func (t *Tx) Rollback(ctx context.Context) error {
+	switch {
+	case t.state == ended:
+		return nil
+	case t.shared:
+		t.rollbackShared()
 		return nil
 	}
+	return t.endOwn(ctx, "ROLLBACK")
+}
+
+// endOwn runs the last statement of a transaction with a connection of its own, gives that back and lets
+// the next writer in. A failed COMMIT leaves the transaction open for a rollback.
+func (t *Tx) endOwn(ctx context.Context, statement string) error {
 	var err error
 	if t.state == reading || t.state == writing {
 		if _, err = t.conn.ExecContext(ctx, statement); err != nil && statement == "COMMIT" {
-			return database.At(*t.d.file.Load(), err, fileFault(database.Named(t.d.set), t.d.busyFault(err)))
+			return err
 		}
 	}
-	committed := err == nil && statement == "COMMIT" && t.state == writing
 	t.state = ended
 	if t.conn != nil {
 		if err != nil && !inAutocommit(t.conn) {
@@ -193,9 +215,6 @@ func (t *Tx) end(ctx context.Context, statement string) error {
 	if t.queued {
 		t.queued = false
 		t.d.unlock()
-	}
-	if committed && t.d.draft != nil {
-		return t.d.draft.move(ctx)
 	}
 	return nil
 }

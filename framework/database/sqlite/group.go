@@ -1,0 +1,225 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"time"
+
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run/store"
+)
+
+// Short writes that wait for each other are committed together: one write to the disk instead of one
+// for each. A transaction that ends while another one waits in this process's queue passes its
+// connection on to it, as it is, and waits; the last one commits for all. Each but the first
+// has a savepoint around it, which is released where it ends well.
+//
+// None is reported as committed before the commit. Where that fails, or SQLite rolls everything back in
+// the middle, those that waited begin again, alone.
+
+// group is a transaction of SQLite that transactions of runs share.
+type group struct {
+	began   time.Time // when the first one passed it on
+	members int       // that wait for the commit
+	done    chan struct{}
+	err     error // of the commit; set before done is closed
+}
+
+const (
+	// maxMembers and longestGroup bound how long the first of a group waits for the others.
+	maxMembers   = 64
+	longestGroup = 5 * time.Millisecond
+
+	groupSavepoint = "koan_member"
+)
+
+// full reports whether no other transaction may join the group.
+func (g *group) full() bool { return g.members >= maxMembers || time.Since(g.began) > longestGroup }
+
+// end tells the members how the commit ended.
+func (g *group) end(err error) {
+	if g != nil {
+		g.err = err
+		close(g.done)
+	}
+}
+
+// writerConn returns the connection that writes. It is one, whose cache holds the pages that the writer
+// before has changed. It belongs to who holds the queue's lock.
+func (d *Database) writerConn(ctx context.Context) (*sql.Conn, error) {
+	if d.writer == nil {
+		c, err := d.runs.Conn(ctx)
+		if err != nil {
+			return nil, err
+		}
+		d.writer = c
+	}
+	return d.writer, nil
+}
+
+// dropWriter closes the connection that writes, which is in a state that nobody else may meet.
+func (d *Database) dropWriter() {
+	if d.writer != nil {
+		_ = d.writer.Raw(func(any) error { return driver.ErrBadConn })
+		_ = d.writer.Close()
+		d.writer = nil
+	}
+}
+
+// closeWriter gives the connection that writes back. Nobody may be writing.
+func (d *Database) closeWriter() {
+	if d.writer != nil {
+		_ = d.writer.Close()
+		d.writer = nil
+	}
+}
+
+// enter begins a writing transaction on the connection that writes; g is the group that it joins, nil for
+// none. The caller holds the lock, which is let go where that fails.
+func (t *Tx) enter(ctx context.Context, g *group) error {
+	c, err := t.d.writerConn(ctx)
+	if err == nil && g != nil {
+		_, err = c.ExecContext(context.WithoutCancel(ctx), "SAVEPOINT "+groupSavepoint)
+	} else if err == nil {
+		err = t.d.busyFault(beginImmediate(ctx, c))
+	}
+	if err != nil {
+		if g == nil && !errors.Is(err, context.Canceled) && fault.CodeOf(err) != fault.SetBusy {
+			t.d.dropWriter() // it may be of no use any more
+		}
+		t.d.proceed(g)
+		return err
+	}
+	t.conn, t.shared, t.group = c, true, g
+	return nil
+}
+
+func beginImmediate(ctx context.Context, c *sql.Conn) error {
+	return retryWhileLocked(ctx, func() error {
+		_, err := c.ExecContext(ctx, "BEGIN IMMEDIATE")
+		return err
+	})
+}
+
+// proceed goes on after a member of a group that left nothing behind, or after a writer without one: the
+// next one joins, or what is there is committed.
+func (d *Database) proceed(g *group) {
+	if g != nil {
+		if !g.full() && d.queue.pass(g) {
+			return
+		}
+		_ = d.commitGroup(g)
+	}
+	d.unlock()
+}
+
+// commitGroup commits what the members of a group have written, and tells them. The error is the
+// database's, or store.ErrStale where others have written, too, who begin again: it may be theirs.
+func (d *Database) commitGroup(g *group) error {
+	_, err := d.writer.ExecContext(context.Background(), "COMMIT")
+	if err == nil {
+		g.end(nil)
+		return nil
+	}
+	if g == nil {
+		return err
+	}
+	d.discard()
+	g.end(store.ErrStale)
+	return store.ErrStale
+}
+
+// discard rolls back what is open on the connection that writes.
+func (d *Database) discard() {
+	if inAutocommit(d.writer) {
+		return
+	}
+	if _, err := d.writer.ExecContext(context.Background(), "ROLLBACK"); err != nil && !inAutocommit(d.writer) {
+		d.dropWriter() // whatever state it is in, nobody else must get it
+	}
+}
+
+// commitShared ends a transaction on the connection that writes with its effect. A failed COMMIT of a
+// transaction that is nobody else's leaves it open for a rollback.
+func (t *Tx) commitShared() error {
+	if t.group != nil {
+		if _, err := t.conn.ExecContext(context.Background(), "RELEASE "+groupSavepoint); err != nil {
+			return err
+		}
+	}
+	if t.short && t.d.draft == nil {
+		if g := t.joinable(); g != nil && t.d.queue.pass(g) {
+			t.leave()
+			<-g.done
+			return g.err
+		}
+	}
+	err := t.d.commitGroup(t.group)
+	if err == nil || t.group != nil {
+		t.leave()
+		t.d.unlock()
+	}
+	return err
+}
+
+// joinable returns the group that the next transaction may join, nil for none; this one is a member of it.
+func (t *Tx) joinable() *group {
+	g := t.group
+	if g == nil {
+		g = &group{began: time.Now(), done: make(chan struct{})}
+	}
+	if g.full() {
+		return nil
+	}
+	g.members++
+	return g
+}
+
+// rollbackShared ends a transaction on the connection that writes without its effect.
+func (t *Tx) rollbackShared() {
+	d, g, lost := t.d, t.group, t.lost != nil
+	t.leave()
+	if g != nil && !lost {
+		_, err := d.writer.ExecContext(context.Background(), "ROLLBACK TO "+groupSavepoint)
+		if err == nil {
+			_, err = d.writer.ExecContext(context.Background(), "RELEASE "+groupSavepoint)
+		}
+		if err == nil {
+			d.proceed(g)
+			return
+		}
+	}
+	d.discard()
+	g.end(store.ErrStale)
+	d.unlock()
+}
+
+// leave ends the transaction, whose connection is the next one's.
+func (t *Tx) leave() { t.state, t.conn, t.queued = ended, nil, false }
+
+// Apart implements database.Tx.
+func (t *Tx) Apart(ctx context.Context) error {
+	t.short = false
+	if t.state != writing || t.group == nil || len(t.saves) > 1 || len(t.saves) == 1 && (t.saves[0].open || t.saves[0].bare) {
+		return nil
+	}
+	err := t.d.commitGroup(t.group)
+	t.group = nil
+	if err == nil {
+		err = beginImmediate(context.WithoutCancel(ctx), t.conn)
+	}
+	if err != nil { // nothing is open
+		t.lost = store.ErrStale
+	}
+	return t.lost
+}
+
+// noteLoss notes that SQLite has rolled the whole transaction back where a statement failed, as it does
+// for a full disk, say. What came after it would not be part of one.
+func (t *Tx) noteLoss(err error) {
+	if err != nil && t.state == writing && t.lost == nil && inAutocommit(t.conn) {
+		t.lost = err
+	}
+}
