@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/codemode/worker"
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
@@ -44,6 +46,7 @@ type execution struct {
 	job   *wire.Job
 	only  bool // the worker runs this job and no other
 	grace time.Duration
+	rest  func() // says that the script waits for something outside
 
 	ctx    context.Context
 	host   wire.Host
@@ -302,6 +305,7 @@ func (e *execution) serve(ctx context.Context) error {
 			e.clock.Resume()
 		case wire.KindAwait:
 			e.clock.Pause()
+			e.rest()
 			err = e.await(ctx, f)
 			e.clock.Resume()
 		case wire.KindLog:
@@ -356,11 +360,17 @@ func (e *execution) emitted(value []byte) error {
 	return nil
 }
 
+// entityCalls begins the IDs of calls that are over in a moment.
+const entityCalls = string(catalog.KindEntity) + "::"
+
 // call serves one call of the script.
 func (e *execution) call(ctx context.Context, f wire.Frame) error {
 	id, input, err := e.decodeCall(f)
 	if err != nil {
 		return err
+	}
+	if !strings.HasPrefix(id, entityCalls) {
+		e.rest()
 	}
 	out, now, err := e.host.Call(ctx, id, input)
 	return e.answer(f.ID, out, now, err)

@@ -67,7 +67,7 @@ func TestWorkerBinary(t *testing.T) {
 	try := func(programs ...program) (*Sandbox, error) {
 		opts, err := Options{PoolSize: 1, StartTimeout: 5 * time.Second}.withDefaults()
 		require.NoError(t, err)
-		s := &Sandbox{opts: opts, queue: newQueue(1, 1), closing: make(chan struct{})}
+		s := &Sandbox{opts: opts, queue: newQueue(1, 1, 1), closing: make(chan struct{})}
 		return s, s.tryPrograms(programs)
 	}
 	dir := t.TempDir()

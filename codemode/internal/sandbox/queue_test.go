@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -20,7 +21,7 @@ type queueTest struct {
 }
 
 func newQueueTest(places, length int) *queueTest {
-	return &queueTest{q: newQueue(places, length), held: map[string][]*ticket{}}
+	return &queueTest{q: newQueue(places, length, places), held: map[string][]*ticket{}}
 }
 
 func (l *queueTest) enter(ctx context.Context, caller string) {
@@ -87,7 +88,7 @@ func TestQueueServesCallersInTurn(t *testing.T) {
 
 func TestQueueKeepsOrderOfOneCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(1, 100)
+		q := newQueue(1, 100, 1)
 		first, err := q.enter(t.Context(), "a", nil)
 		require.NoError(t, err)
 		var mu sync.Mutex
@@ -141,5 +142,60 @@ func TestQueueIsBounded(t *testing.T) {
 		l.leave("flood")
 		require.Equal(t, "other", l.order[3])
 		require.Zero(t, l.q.waiting)
+	})
+}
+
+// No more jobs begin at once than there are cores, whoever waits gets its turn when the time of those is
+// over, and nobody waits for another caller's many jobs.
+func TestFewBeginAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &queueTest{q: newQueue(16, 100, 2), held: map[string][]*ticket{}}
+		began := func() []string {
+			synctest.Wait()
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			order := l.order
+			l.order = nil
+			return order
+		}
+		for range 10 {
+			l.enter(t.Context(), "a")
+		}
+		require.Equal(t, []string{"a", "a"}, began())
+		for _, caller := range []string{"b", "c", "d"} {
+			l.enter(t.Context(), caller)
+		}
+		require.Equal(t, []string{"b", "c"}, began(), "at once, as far as it goes")
+		l.leave("b")
+		require.Equal(t, []string{"d"}, began(), "it has no job yet")
+		l.q.rest(l.held["c"][0])
+		l.q.rest(l.held["d"][0])
+		require.Empty(t, began(), "two of them still compute")
+		l.q.rest(l.held["a"][0])
+		require.Equal(t, []string{"a"}, began())
+		l.q.rest(l.held["a"][0])
+		require.Empty(t, began(), "it has none to give back twice")
+		l.leave("a")
+		require.Empty(t, began(), "the other two compute")
+		time.Sleep(headStart)
+		require.Equal(t, []string{"a", "a"}, began())
+		time.Sleep(headStart / 2)
+		require.Empty(t, began())
+		time.Sleep(headStart / 2)
+		require.Equal(t, []string{"a", "a"}, began())
+		for len(l.held["a"]) > 0 {
+			l.leave("a")
+		}
+		l.leave("c")
+		l.leave("d")
+		require.Len(t, began(), 3)
+		for len(l.held["a"]) > 0 {
+			l.leave("a")
+		}
+		time.Sleep(time.Second)
+		require.Empty(t, began())
+		require.Zero(t, l.q.running)
+		require.Empty(t, l.q.starting)
+		require.Empty(t, l.q.byCaller)
 	})
 }

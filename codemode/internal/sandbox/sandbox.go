@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"syscall"
 
@@ -36,7 +37,7 @@ func New(opts Options) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sandbox{opts: opts, queue: newQueue(opts.MaxWorkers, opts.QueueMax), closing: make(chan struct{})}
+	s := &Sandbox{opts: opts, queue: newQueue(opts.MaxWorkers, opts.QueueMax, runtime.GOMAXPROCS(0)), closing: make(chan struct{})}
 	if err := s.open(); err != nil {
 		return nil, err
 	}
@@ -73,16 +74,16 @@ func (s *Sandbox) Execute(ctx context.Context, job *wire.Job, host wire.Host) (*
 	}
 	s.running.Add(1)
 	defer s.running.Done()
+	var slot *ticket
 	if !job.Inner { // an inner job uses the slot of the job that waits for it
-		slot, err := s.queue.enter(ctx, job.Principal, s.closing)
-		if err != nil {
+		if slot, err = s.queue.enter(ctx, job.Principal, s.closing); err != nil {
 			return &wire.Result{Fault: fault.From(err)}, err
 		}
 		defer s.queue.leave(slot)
 	}
 	var notAccepted error
 	for range maxDispatches {
-		r, err := s.dispatch(ctx, job, host)
+		r, err := s.dispatch(ctx, job, host, slot)
 		if s.closed() && fault.CodeOf(err) == fault.ServiceUnavailable {
 			return r, errClosing
 		}
@@ -115,7 +116,7 @@ const maxDispatches = 4
 
 // dispatch runs a job in one worker. The error is errNotAccepted if the worker exited before
 // it received the job.
-func (s *Sandbox) dispatch(ctx context.Context, job *wire.Job, host wire.Host) (*wire.Result, error) {
+func (s *Sandbox) dispatch(ctx context.Context, job *wire.Job, host wire.Host, slot *ticket) (*wire.Result, error) {
 	p, err := s.pool.take(ctx, owner{job.Principal, job.Bindings.Version, job.Limits.MemoryBytes, job.Limits.CPUMs})
 	switch {
 	case ctx.Err() != nil:
@@ -137,7 +138,7 @@ func (s *Sandbox) dispatch(ctx context.Context, job *wire.Job, host wire.Host) (
 	}
 	bindings := job.Bindings.JSON()
 	e := &execution{
-		process: p, job: job, only: s.opts.Fresh, grace: s.opts.KillGrace,
+		process: p, job: job, only: s.opts.Fresh, grace: s.opts.KillGrace, rest: func() { s.queue.rest(slot) },
 		logs: wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes, MaxMessage: job.Limits.MaxLogMessageBytes},
 	}
 	r, err := e.run(ctx, host, bindings)

@@ -34,7 +34,7 @@ func BenchmarkScript(b *testing.B) {
 	for _, c := range []struct {
 		calls, clients int
 		fresh          bool
-	}{{0, 1, false}, {10, 1, false}, {100, 1, false}, {0, 16, false}, {10, 16, false}, {0, 1, true}, {0, 16, true}} {
+	}{{0, 1, false}, {10, 1, false}, {100, 1, false}, {0, 16, false}, {10, 16, false}, {100, 16, false}, {0, 1, true}, {0, 16, true}} {
 		b.Run(fmt.Sprintf("calls=%d/clients=%d/fresh=%t", c.calls, c.clients, c.fresh), func(b *testing.B) {
 			s := benchSandbox(b, Options{Fresh: c.fresh})
 			j := job(callsOf)
