@@ -256,9 +256,6 @@ type Tx interface {
 	// A backend may omit the savepoint around a call for it: nobody needs that where
 	// the statement fails, or nothing fails after it.
 	Alone(statement func() (wrote bool, err error)) error
-	// Apart says that the transaction is going to do what may take long. Short writes of one set may be
-	// committed together; those that wait for this one are committed before it, unless it has written.
-	Apart(ctx context.Context) error
 	// Recover makes a transaction usable again whose last statement failed, by going
 	// back to its last savepoint, so that one can ask it for the reason.
 	Recover(ctx context.Context) error
@@ -275,6 +272,21 @@ type Tx interface {
 	// With carries the transaction in a context, so that the set's base client joins
 	// it instead of waiting for it.
 	With(ctx context.Context) context.Context
+}
+
+// Grouped is a Tx whose short writes may be committed together with others.
+type Grouped interface {
+	// Apart says that the transaction is going to do what may take long. Those that wait for it are
+	// committed before, unless it has written.
+	Apart(ctx context.Context) error
+}
+
+// Apart is that of a transaction which is Grouped, and does nothing for others.
+func Apart(ctx context.Context, t Tx) error {
+	if g, ok := t.(Grouped); ok {
+		return g.Apart(ctx)
+	}
+	return nil
 }
 
 // Counter is a Tx that may count its statements, whoever makes them, and the savepoints that it was rolled

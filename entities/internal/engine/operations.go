@@ -7,6 +7,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/framework/run/undo"
@@ -126,7 +127,7 @@ func (e *Engine) handler(o *model.Operation, name string) catalog.Handler {
 			t := joined.(*tx)
 			restoring := undo.Restoring(ctx)
 			if o.Access.Writes() && (restoring != nil || o.Methods[0].Returns != catalog.ReturnsEntity || t.HasHooks(k)) {
-				if err := t.SQL.Apart(ctx); err != nil {
+				if err := database.Apart(ctx, t.SQL); err != nil {
 					return err
 				}
 			}

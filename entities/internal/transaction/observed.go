@@ -42,6 +42,9 @@ func (w *observedTx) Statements() (int, bool) {
 	return 0, false
 }
 
+// Apart implements database.Grouped.
+func (w *observedTx) Apart(ctx context.Context) error { return database.Apart(ctx, w.Tx) }
+
 // Driver implements database.Tx: what ent does is watched too.
 func (w *observedTx) Driver() *database.TxDriver {
 	if w.driver == nil {

@@ -259,9 +259,6 @@ func (t *Tx) Alone(statement func() (bool, error)) error {
 	return err
 }
 
-// Apart implements database.Tx. Each transaction commits by itself.
-func (t *Tx) Apart(context.Context) error { return nil }
-
 // Recover implements database.Tx. On SQLite a failed statement undoes itself only.
 func (t *Tx) Recover(ctx context.Context) error {
 	if t.onSQLite() || t.state != writing || len(t.saves) == 0 {

@@ -101,9 +101,6 @@ func (t *Tx) Alone(statement func() (bool, error)) error {
 	return err
 }
 
-// Apart implements database.Tx. Each transaction commits by itself.
-func (t *Tx) Apart(context.Context) error { return nil }
-
 // Recover implements database.Tx.
 func (t *Tx) Recover(ctx context.Context) error {
 	if t.Ended() || t.c.stale {

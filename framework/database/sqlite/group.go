@@ -76,24 +76,23 @@ func (d *Database) closeWriter() {
 	}
 }
 
-// enter begins a writing transaction on the connection that writes; g is the group that it joins, nil for
-// none. The caller holds the lock, which is let go where that fails.
-func (t *Tx) enter(ctx context.Context, g *group) error {
-	c, err := t.d.writerConn(ctx)
+// beginShared begins a writing transaction on the connection that writes; g is the group that it joins, nil
+// for none. The caller holds the lock, which is let go where that fails.
+func (d *Database) beginShared(ctx context.Context, g *group) (*sql.Conn, error) {
+	c, err := d.writerConn(ctx)
 	if err == nil && g != nil {
 		_, err = c.ExecContext(context.WithoutCancel(ctx), "SAVEPOINT "+groupSavepoint)
 	} else if err == nil {
-		err = t.d.busyFault(beginImmediate(ctx, c))
+		err = d.busyFault(beginImmediate(ctx, c))
 	}
 	if err != nil {
 		if g == nil && !errors.Is(err, context.Canceled) && fault.CodeOf(err) != fault.SetBusy {
-			t.d.dropWriter() // it may be of no use any more
+			d.dropWriter() // it may be of no use any more
 		}
-		t.d.proceed(g)
-		return err
+		d.proceed(g)
+		return nil, err
 	}
-	t.conn, t.shared, t.group = c, true, g
-	return nil
+	return c, nil
 }
 
 func beginImmediate(ctx context.Context, c *sql.Conn) error {
@@ -150,7 +149,7 @@ func (t *Tx) commitShared() error {
 		}
 	}
 	if t.short && t.d.draft == nil {
-		if g := t.joinable(); g != nil && t.d.queue.pass(g) {
+		if g := oneMore(t.group); g != nil && t.d.queue.pass(g) {
 			t.leave()
 			<-g.done
 			return g.err
@@ -164,9 +163,8 @@ func (t *Tx) commitShared() error {
 	return err
 }
 
-// joinable returns the group that the next transaction may join, nil for none; this one is a member of it.
-func (t *Tx) joinable() *group {
-	g := t.group
+// oneMore returns a group with one member more, or a new one; nil for one that is full.
+func oneMore(g *group) *group {
 	if g == nil {
 		g = &group{began: time.Now(), done: make(chan struct{})}
 	}
@@ -199,7 +197,7 @@ func (t *Tx) rollbackShared() {
 // leave ends the transaction, whose connection is the next one's.
 func (t *Tx) leave() { t.state, t.conn, t.queued = ended, nil, false }
 
-// Apart implements database.Tx.
+// Apart implements database.Grouped.
 func (t *Tx) Apart(ctx context.Context) error {
 	t.short = false
 	if t.state != writing || t.group == nil || len(t.saves) > 1 || len(t.saves) == 1 && (t.saves[0].open || t.saves[0].bare) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/database/sqlitedriver"
 	"github.com/koan-go/koan/framework/run/store"
 )
@@ -244,7 +245,7 @@ func endSomehow(d *Database, r *rand.Rand, id int) error {
 			return err
 		}
 	case 2:
-		if err := tx.Apart(ctx); err != nil {
+		if err := database.Apart(ctx, tx); err != nil {
 			return err
 		}
 	}

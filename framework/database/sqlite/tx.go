@@ -115,9 +115,10 @@ func (t *Tx) Write(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := t.enter(ctx, g); err != nil {
+		if t.conn, err = t.d.beginShared(ctx, g); err != nil {
 			return err
 		}
+		t.shared, t.group = true, g
 	}
 	t.state, t.queued = writing, true
 	return nil
