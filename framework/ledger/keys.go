@@ -391,3 +391,17 @@ func faultOf(s sql.NullString) (*fault.Fault, error) {
 	}
 	return fault.Decode(json.RawMessage(s.String))
 }
+
+// Ended returns where the receipts of a run are that held a key and ended, and how many it had; 0
+// for none, or where that is not known.
+func (k *Keys) Ended(ctx context.Context, run string) (sets []string, receipts int, err error) {
+	b := k.statement("SELECT sets, receipts FROM koan_keys WHERE ended = 1 AND run = ").Arg(run)
+	err = k.each(ctx, b, func(rows *sql.Rows) error {
+		var names string
+		if err := rows.Scan(&names, &receipts); err != nil {
+			return err
+		}
+		return json.Unmarshal([]byte(names), &sets)
+	})
+	return sets, receipts, err
+}

@@ -100,3 +100,13 @@ func (p place) each(ctx context.Context, b *sqltext.Builder, fn func(*sql.Rows) 
 	}
 	return rows.Err()
 }
+
+// change runs a change of one row, and reports whether there was one to change.
+func (p place) change(ctx context.Context, b *sqltext.Builder) (changed bool, err error) {
+	err = p.durably(ctx, func(tx *sql.Tx) error {
+		n, err := exec(ctx, tx, b)
+		changed = n == 1
+		return err
+	})
+	return changed, err
+}

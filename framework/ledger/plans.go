@@ -38,22 +38,28 @@ var planTables = []string{
 	`CREATE INDEX IF NOT EXISTS koan_plans_subject ON koan_plans (subject, state)`,
 }
 
+// Plans are the plans that wait for a person, or did, in the database of Keys.
+type Plans struct{ place }
+
+// Plans returns the plans.
+func (k *Keys) Plans() Plans { return Plans{k.place} }
+
 // KeepPlan implements approve.Plans.
-func (k *Keys) KeepPlan(ctx context.Context, p *approve.Plan, life time.Duration) error {
+func (t Plans) KeepPlan(ctx context.Context, p *approve.Plan, life time.Duration) error {
 	raw, err := head(p)
 	if err != nil {
 		return err
 	}
-	return k.durably(ctx, func(tx *sql.Tx) error {
-		if _, err := exec(ctx, tx, k.statement("DELETE FROM koan_plans WHERE expires_at < "+k.clock())); err != nil {
+	return t.durably(ctx, func(tx *sql.Tx) error {
+		if _, err := exec(ctx, tx, t.statement("DELETE FROM koan_plans WHERE expires_at < "+t.clock())); err != nil {
 			return err
 		}
-		if err := k.admitPlan(ctx, tx, p); err != nil {
+		if err := t.admitPlan(ctx, tx, p); err != nil {
 			return err
 		}
-		_, err := exec(ctx, tx, k.statement("INSERT INTO koan_plans (id, subject, state, decided_by, made_at, expires_at, head, tape) VALUES (").
+		_, err := exec(ctx, tx, t.statement("INSERT INTO koan_plans (id, subject, state, decided_by, made_at, expires_at, head, tape) VALUES (").
 			Arg(p.ID).Raw(", ").Arg(p.Request.Principal.Subject).Raw(", ").Arg(string(approve.PlanWaiting)).Raw(", '', ").Arg(p.Created.UnixMilli()).
-			Raw(", "+k.clock()+" + ").Arg(life.Milliseconds()).Raw(", ").Arg(string(raw)).Raw(", ").Arg(string(p.Tape)).Raw(")"))
+			Raw(", "+t.clock()+" + ").Arg(life.Milliseconds()).Raw(", ").Arg(string(raw)).Raw(", ").Arg(string(p.Tape)).Raw(")"))
 		return err
 	})
 }
@@ -61,28 +67,28 @@ func (k *Keys) KeepPlan(ctx context.Context, p *approve.Plan, life time.Duration
 // admitPlan makes room for a plan: it counts those of the same subject, or takes the
 // place of the one that it replaces, which is not applied again and needs no tape. That may
 // be gone, since its time was over.
-func (k *Keys) admitPlan(ctx context.Context, tx *sql.Tx, p *approve.Plan) error {
+func (t Plans) admitPlan(ctx context.Context, tx *sql.Tx, p *approve.Plan) error {
 	subject := p.Request.Principal.Subject
 	if p.Replaces == "" {
-		waiting, err := count(ctx, tx, k.statement("SELECT COUNT(*) FROM koan_plans WHERE subject = ").Arg(subject).Raw(" AND state = ").Arg(string(approve.PlanWaiting)))
+		waiting, err := count(ctx, tx, t.statement("SELECT COUNT(*) FROM koan_plans WHERE subject = ").Arg(subject).Raw(" AND state = ").Arg(string(approve.PlanWaiting)))
 		if err == nil && waiting >= approve.MaxWaiting {
 			err = approve.ErrManyPlans
 		}
 		return err
 	}
-	n, err := exec(ctx, tx, k.statement("UPDATE koan_plans SET state = ").Arg(string(approve.PlanReplaced)).Raw(", tape = '', replaced_by = ").Arg(p.ID).
+	n, err := exec(ctx, tx, t.statement("UPDATE koan_plans SET state = ").Arg(string(approve.PlanReplaced)).Raw(", tape = '', replaced_by = ").Arg(p.ID).
 		Raw(" WHERE id = ").Arg(p.Replaces).Raw(" AND state = ").Arg(string(approve.PlanApproved)))
 	if err != nil {
 		return err
 	}
 	if n == 0 {
-		there, err := count(ctx, tx, k.statement("SELECT COUNT(*) FROM koan_plans WHERE id = ").Arg(p.Replaces))
+		there, err := count(ctx, tx, t.statement("SELECT COUNT(*) FROM koan_plans WHERE id = ").Arg(p.Replaces))
 		if err == nil && there > 0 {
 			err = approve.ErrPlanOver
 		}
 		return err
 	}
-	_, err = exec(ctx, tx, k.statement("UPDATE koan_plans SET replaced_by = ").Arg(p.ID).Raw(" WHERE subject = ").Arg(subject).
+	_, err = exec(ctx, tx, t.statement("UPDATE koan_plans SET replaced_by = ").Arg(p.ID).Raw(" WHERE subject = ").Arg(subject).
 		Raw(" AND state = ").Arg(string(approve.PlanReplaced)).Raw(" AND replaced_by = ").Arg(p.Replaces))
 	return err
 }
@@ -106,9 +112,9 @@ func head(p *approve.Plan) ([]byte, error) {
 const planColumns = "state, decided_by, replaced_by, expires_at, head"
 
 // Plan implements approve.Plans.
-func (k *Keys) Plan(ctx context.Context, id string) (*approve.Plan, error) {
-	b := k.statement("SELECT " + planColumns + ", tape FROM koan_plans WHERE id = ").Arg(id).Raw(" AND expires_at >= " + k.clock())
-	found, err := k.plans(ctx, b, true)
+func (t Plans) Plan(ctx context.Context, id string) (*approve.Plan, error) {
+	b := t.statement("SELECT " + planColumns + ", tape FROM koan_plans WHERE id = ").Arg(id).Raw(" AND expires_at >= " + t.clock())
+	found, err := t.plans(ctx, b, true)
 	if err == nil && len(found) == 0 {
 		err = approve.ErrNoPlan
 	}
@@ -119,10 +125,10 @@ func (k *Keys) Plan(ctx context.Context, id string) (*approve.Plan, error) {
 }
 
 // WaitingPlans implements approve.Plans. How many plans are not to be listed is no limit.
-func (k *Keys) WaitingPlans(ctx context.Context, most int, list func(*approve.Plan) bool) (out []*approve.Plan, err error) {
-	b := k.statement("SELECT " + planColumns + " FROM koan_plans WHERE state = ").Arg(string(approve.PlanWaiting)).
-		Raw(" AND expires_at >= " + k.clock() + " ORDER BY made_at, id")
-	err = k.eachPlan(ctx, b, false, func(p *approve.Plan) bool {
+func (t Plans) WaitingPlans(ctx context.Context, most int, list func(*approve.Plan) bool) (out []*approve.Plan, err error) {
+	b := t.statement("SELECT " + planColumns + " FROM koan_plans WHERE state = ").Arg(string(approve.PlanWaiting)).
+		Raw(" AND expires_at >= " + t.clock() + " ORDER BY made_at, id")
+	err = t.eachPlan(ctx, b, false, func(p *approve.Plan) bool {
 		if list(p) {
 			out = append(out, p)
 		}
@@ -131,8 +137,8 @@ func (k *Keys) WaitingPlans(ctx context.Context, most int, list func(*approve.Pl
 	return out, err
 }
 
-func (k *Keys) plans(ctx context.Context, b *sqltext.Builder, tapes bool) (out []*approve.Plan, err error) {
-	err = k.eachPlan(ctx, b, tapes, func(p *approve.Plan) bool {
+func (t Plans) plans(ctx context.Context, b *sqltext.Builder, tapes bool) (out []*approve.Plan, err error) {
+	err = t.eachPlan(ctx, b, tapes, func(p *approve.Plan) bool {
 		out = append(out, p)
 		return true
 	})
@@ -140,8 +146,8 @@ func (k *Keys) plans(ctx context.Context, b *sqltext.Builder, tapes bool) (out [
 }
 
 // eachPlan reads plans until yield returns false.
-func (k *Keys) eachPlan(ctx context.Context, b *sqltext.Builder, tapes bool, yield func(*approve.Plan) bool) (err error) {
-	rows, err := k.db.QueryContext(ctx, string(b.Text()), b.Args()...)
+func (t Plans) eachPlan(ctx context.Context, b *sqltext.Builder, tapes bool, yield func(*approve.Plan) bool) (err error) {
+	rows, err := t.db.QueryContext(ctx, string(b.Text()), b.Args()...)
 	if err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
@@ -175,51 +181,27 @@ func (k *Keys) eachPlan(ctx context.Context, b *sqltext.Builder, tapes bool, yie
 type AppliedPlan struct{ ID, Run string }
 
 // AppliedPlans returns the plans that were applied and are still kept.
-func (k *Keys) AppliedPlans(ctx context.Context) (out []AppliedPlan, err error) {
-	b := k.statement("SELECT " + planColumns + " FROM koan_plans WHERE state = ").Arg(string(approve.PlanApplied)).Raw(" AND expires_at >= " + k.clock())
-	found, err := k.plans(ctx, b, false)
+func (t Plans) AppliedPlans(ctx context.Context) (out []AppliedPlan, err error) {
+	b := t.statement("SELECT " + planColumns + " FROM koan_plans WHERE state = ").Arg(string(approve.PlanApplied)).Raw(" AND expires_at >= " + t.clock())
+	found, err := t.plans(ctx, b, false)
 	for _, p := range found {
 		out = append(out, AppliedPlan{p.ID, p.Run})
 	}
 	return out, err
 }
 
-// Ended returns where the receipts of a run are that held a key and ended, and how many it had; 0
-// for none, or where that is not known.
-func (k *Keys) Ended(ctx context.Context, run string) (sets []string, receipts int, err error) {
-	b := k.statement("SELECT sets, receipts FROM koan_keys WHERE ended = 1 AND run = ").Arg(run)
-	err = k.each(ctx, b, func(rows *sql.Rows) error {
-		var names string
-		if err := rows.Scan(&names, &receipts); err != nil {
-			return err
-		}
-		return json.Unmarshal([]byte(names), &sets)
-	})
-	return sets, receipts, err
-}
-
 // WidenPlan implements approve.Plans.
-func (k *Keys) WidenPlan(ctx context.Context, p *approve.Plan) (ok bool, err error) {
+func (t Plans) WidenPlan(ctx context.Context, p *approve.Plan) (ok bool, err error) {
 	raw, err := head(p)
 	if err != nil {
 		return false, err
 	}
-	return k.change(ctx, k.statement("UPDATE koan_plans SET head = ").Arg(string(raw)).
+	return t.change(ctx, t.statement("UPDATE koan_plans SET head = ").Arg(string(raw)).
 		Raw(" WHERE id = ").Arg(p.ID).Raw(" AND state = ").Arg(string(approve.PlanApproved)))
 }
 
 // MovePlan implements approve.Plans.
-func (k *Keys) MovePlan(ctx context.Context, id string, from, to approve.PlanState, by string) (ok bool, err error) {
-	return k.change(ctx, k.statement("UPDATE koan_plans SET state = ").Arg(string(to)).Raw(", decided_by = ").Arg(by).
+func (t Plans) MovePlan(ctx context.Context, id string, from, to approve.PlanState, by string) (ok bool, err error) {
+	return t.change(ctx, t.statement("UPDATE koan_plans SET state = ").Arg(string(to)).Raw(", decided_by = ").Arg(by).
 		Raw(" WHERE id = ").Arg(id).Raw(" AND state = ").Arg(string(from)))
-}
-
-// change runs a change of one plan, and reports whether there was one to change.
-func (k *Keys) change(ctx context.Context, b *sqltext.Builder) (changed bool, err error) {
-	err = k.durably(ctx, func(tx *sql.Tx) error {
-		n, err := exec(ctx, tx, b)
-		changed = n == 1
-		return err
-	})
-	return changed, err
 }

@@ -11,7 +11,6 @@ var largeReceivers = map[string]oversized{
 	"framework/database/sqlite.Folder":     {45, "sets, drafts and an app's own files in one folder"},
 	"framework/internal/mcpserver.session": {74, "each method of the protocol is one of its"},
 	"framework/ledger.Journal":             {30, "writes runs, finds them again and forgets them in the same tables"},
-	"framework/ledger.Keys":                {31, "keys, plans and grants of one set of tables"},
 	"framework/run.Attempt":                {31, "what the participants of a run ask of its attempt, mostly in a line each"},
 	"framework/run.Run":                    {29, "what the participants of a run ask of it, mostly in a line each"},
 	"framework/run/approve.consent":        {43, "one run's way to an approval"},

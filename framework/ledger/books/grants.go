@@ -17,13 +17,13 @@ func (k *Keys) Grants() approve.Grants { return grants{k} }
 
 // KeepGrants implements approve.Grants.
 func (g grants) KeepGrants(ctx context.Context, given []approve.Grant) error {
-	return g.keys.with(ctx, func(l *ledger.Keys) error { return l.KeepGrants(ctx, given) })
+	return g.keys.with(ctx, func(l *ledger.Keys) error { return l.Grants().KeepGrants(ctx, given) })
 }
 
 // Grants implements approve.Grants.
 func (g grants) Grants(ctx context.Context, subject, operation string) (found []approve.Grant, err error) {
 	err = g.keys.with(ctx, func(l *ledger.Keys) error {
-		found, err = l.Grants(ctx, subject, operation)
+		found, err = l.Grants().Grants(ctx, subject, operation)
 		return err
 	})
 	return found, err
@@ -32,7 +32,7 @@ func (g grants) Grants(ctx context.Context, subject, operation string) (found []
 // AllGrants implements approve.Grants.
 func (g grants) AllGrants(ctx context.Context) (found []approve.Grant, err error) {
 	err = g.keys.with(ctx, func(l *ledger.Keys) error {
-		found, err = l.AllGrants(ctx)
+		found, err = l.Grants().AllGrants(ctx)
 		return err
 	})
 	return found, err
@@ -40,13 +40,13 @@ func (g grants) AllGrants(ctx context.Context) (found []approve.Grant, err error
 
 // VoidGrant implements approve.Grants.
 func (g grants) VoidGrant(ctx context.Context, void approve.Grant) error {
-	return g.keys.with(ctx, func(l *ledger.Keys) error { return l.VoidGrant(ctx, void) })
+	return g.keys.with(ctx, func(l *ledger.Keys) error { return l.Grants().VoidGrant(ctx, void) })
 }
 
 // DropGrants implements approve.Grants.
 func (g grants) DropGrants(ctx context.Context, subject, operation string) (n int, err error) {
 	err = g.keys.with(ctx, func(l *ledger.Keys) error {
-		n, err = l.DropGrants(ctx, subject, operation)
+		n, err = l.Grants().DropGrants(ctx, subject, operation)
 		return err
 	})
 	return n, err

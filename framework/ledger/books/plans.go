@@ -18,18 +18,18 @@ func (k *Keys) Plans() approve.Plans { return plans{k} }
 
 // KeepPlan implements approve.Plans.
 func (p plans) KeepPlan(ctx context.Context, plan *approve.Plan, life time.Duration) error {
-	return p.keys.with(ctx, func(l *ledger.Keys) error { return l.KeepPlan(ctx, plan, life) })
+	return p.keys.with(ctx, func(l *ledger.Keys) error { return l.Plans().KeepPlan(ctx, plan, life) })
 }
 
 // Plan implements approve.Plans.
 func (p plans) Plan(ctx context.Context, id string) (found *approve.Plan, err error) {
 	err = p.keys.with(ctx, func(l *ledger.Keys) error {
-		if found, err = l.Plan(ctx, id); err != nil || found.State != approve.PlanApplied {
+		if found, err = l.Plans().Plan(ctx, id); err != nil || found.State != approve.PlanApplied {
 			return err
 		}
 		lost, err := p.keys.reopenLostPlan(ctx, l, ledger.AppliedPlan{ID: found.ID, Run: found.Run})
 		if err == nil && lost {
-			found, err = l.Plan(ctx, id)
+			found, err = l.Plans().Plan(ctx, id)
 		}
 		return err
 	})
@@ -45,13 +45,13 @@ func (k *Keys) reopenLostPlan(ctx context.Context, l *ledger.Keys, p ledger.Appl
 	if lost, err = k.reopenLost(ctx, l, p.Run, sets, receipts); err != nil || !lost {
 		return false, err
 	}
-	return l.MovePlan(ctx, p.ID, approve.PlanApplied, approve.PlanWaiting, "")
+	return l.Plans().MovePlan(ctx, p.ID, approve.PlanApplied, approve.PlanWaiting, "")
 }
 
 // reopenLostPlans does that with all plans that were applied.
 func (k *Keys) reopenLostPlans(ctx context.Context) error {
 	return k.with(ctx, func(l *ledger.Keys) error {
-		applied, err := l.AppliedPlans(ctx)
+		applied, err := l.Plans().AppliedPlans(ctx)
 		if err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (k *Keys) reopenLostPlans(ctx context.Context) error {
 // WaitingPlans implements approve.Plans.
 func (p plans) WaitingPlans(ctx context.Context, most int, list func(*approve.Plan) bool) (waiting []*approve.Plan, err error) {
 	err = p.keys.with(ctx, func(l *ledger.Keys) error {
-		waiting, err = l.WaitingPlans(ctx, most, list)
+		waiting, err = l.Plans().WaitingPlans(ctx, most, list)
 		return err
 	})
 	return waiting, err
@@ -76,7 +76,7 @@ func (p plans) WaitingPlans(ctx context.Context, most int, list func(*approve.Pl
 // WidenPlan implements approve.Plans.
 func (p plans) WidenPlan(ctx context.Context, plan *approve.Plan) (widened bool, err error) {
 	err = p.keys.with(ctx, func(l *ledger.Keys) error {
-		widened, err = l.WidenPlan(ctx, plan)
+		widened, err = l.Plans().WidenPlan(ctx, plan)
 		return err
 	})
 	return widened, err
@@ -85,7 +85,7 @@ func (p plans) WidenPlan(ctx context.Context, plan *approve.Plan) (widened bool,
 // MovePlan implements approve.Plans.
 func (p plans) MovePlan(ctx context.Context, id string, from, to approve.PlanState, by string) (moved bool, err error) {
 	err = p.keys.with(ctx, func(l *ledger.Keys) error {
-		moved, err = l.MovePlan(ctx, id, from, to, by)
+		moved, err = l.Plans().MovePlan(ctx, id, from, to, by)
 		return err
 	})
 	return moved, err
