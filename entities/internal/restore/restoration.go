@@ -203,8 +203,8 @@ func counted(v account.Held) account.Held {
 	return &s
 }
 
-// settle gives the row what is wanted, to the last bit: what hooks have added, and what the
-// builders cannot write.
+// settle writes the wanted values to the row where it still differs from them: hooks may have changed it,
+// and some values cannot be written by ent's builders.
 func (x *restoration) settle(ctx context.Context, wanted account.HeldRow) error {
 	now, err := x.now(ctx)
 	if err != nil {

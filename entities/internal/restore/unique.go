@@ -79,9 +79,9 @@ func (x *uniqueKeys) otherWith(ctx context.Context, key []*schema.Column, now, w
 	return ids[0], nil
 }
 
-// freeColumn gives another row a temporary value in a column, and reports whether it did: only columns whose
-// type surely has a value that no row has are written. A value that the database refuses, by a check of
-// its own, is a conflict.
+// freeColumn sets a column of another row to a temporary value, so that this row can have its old one, and
+// reports whether it did. It leaves columns alone whose type may have no value that is free. If a check of the
+// database refuses the value, that is a conflict.
 func (x *uniqueKeys) freeColumn(ctx context.Context, c *schema.Column, id any) (freed bool, err error) {
 	var v any
 	switch {

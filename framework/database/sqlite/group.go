@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"errors"
 	"time"
 
 	"github.com/koan-go/koan/framework/fault"
@@ -38,7 +37,7 @@ const (
 // full reports whether no other transaction may join the group.
 func (g *group) full() bool { return g.members >= maxMembers || time.Since(g.began) > longestGroup }
 
-// end tells the members how the commit ended.
+// end wakes the members with the error of the commit. It does nothing without a group.
 func (g *group) end(err error) {
 	if g != nil {
 		g.err = err
@@ -46,8 +45,8 @@ func (g *group) end(err error) {
 	}
 }
 
-// writerConn returns the connection that writes. It is one, whose cache holds the pages that the writer
-// before has changed. It belongs to who holds the queue's lock.
+// writerConn returns the writer connection, which all writers share: its cache holds the pages that the
+// last one has changed. Only the holder of the queue's lock may use it.
 func (d *Database) writerConn(ctx context.Context) (*sql.Conn, error) {
 	if d.writer == nil {
 		c, err := d.runs.Conn(ctx)
@@ -59,7 +58,7 @@ func (d *Database) writerConn(ctx context.Context) (*sql.Conn, error) {
 	return d.writer, nil
 }
 
-// dropWriter closes the connection that writes, which is in a state that nobody else may meet.
+// dropWriter closes the writer connection, whose state is not known.
 func (d *Database) dropWriter() {
 	if d.writer != nil {
 		_ = d.writer.Raw(func(any) error { return driver.ErrBadConn })
@@ -68,7 +67,7 @@ func (d *Database) dropWriter() {
 	}
 }
 
-// closeWriter gives the connection that writes back. Nobody may be writing.
+// closeWriter returns the writer connection to the pool. No transaction may be writing.
 func (d *Database) closeWriter() {
 	if d.writer != nil {
 		_ = d.writer.Close()
@@ -76,8 +75,8 @@ func (d *Database) closeWriter() {
 	}
 }
 
-// beginShared begins a writing transaction on the connection that writes; g is the group that it joins, nil
-// for none. The caller holds the lock, which is let go where that fails.
+// beginShared begins a transaction on the writer connection, inside the group g unless that is nil. The
+// caller holds the lock, which beginShared releases if it fails.
 func (d *Database) beginShared(ctx context.Context, g *group) (*sql.Conn, error) {
 	c, err := d.writerConn(ctx)
 	if err == nil && g != nil {
@@ -86,8 +85,8 @@ func (d *Database) beginShared(ctx context.Context, g *group) (*sql.Conn, error)
 		err = d.busyFault(beginImmediate(ctx, c))
 	}
 	if err != nil {
-		if g == nil && !errors.Is(err, context.Canceled) && fault.CodeOf(err) != fault.SetBusy {
-			d.dropWriter() // it may be of no use any more
+		if g == nil && fault.CodeOf(err) != fault.SetBusy {
+			d.dropWriter() // it may be of no use, or have begun although it was cancelled
 		}
 		d.proceed(g)
 		return nil, err
@@ -130,7 +129,7 @@ func (d *Database) commitGroup(g *group) error {
 	return store.ErrStale
 }
 
-// discard rolls back what is open on the connection that writes.
+// discard rolls back the open transaction of the writer connection, if there is one.
 func (d *Database) discard() {
 	if inAutocommit(d.writer) {
 		return
@@ -140,7 +139,7 @@ func (d *Database) discard() {
 	}
 }
 
-// commitShared ends a transaction on the connection that writes with its effect. A failed COMMIT of a
+// commitShared commits a transaction on the writer connection. A failed COMMIT of a
 // transaction that is nobody else's leaves it open for a rollback.
 func (t *Tx) commitShared() error {
 	if t.group != nil {
@@ -175,7 +174,7 @@ func oneMore(g *group) *group {
 	return g
 }
 
-// rollbackShared ends a transaction on the connection that writes without its effect.
+// rollbackShared rolls back a transaction on the writer connection.
 func (t *Tx) rollbackShared() {
 	d, g, lost := t.d, t.group, t.lost != nil
 	t.leave()
@@ -194,7 +193,7 @@ func (t *Tx) rollbackShared() {
 	d.unlock()
 }
 
-// leave ends the transaction, whose connection is the next one's.
+// leave ends the transaction and gives up the writer connection, which others use from then on.
 func (t *Tx) leave() { t.state, t.conn, t.queued = ended, nil, false }
 
 // Apart implements database.Grouped.

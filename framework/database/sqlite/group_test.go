@@ -152,15 +152,39 @@ func TestLossOfAGroupIsEachMembersNewAttempt(t *testing.T) {
 	require.Equal(t, 1, number(t, d))
 }
 
+// On a full disk SQLite rolls everything back: those before begin again, and the one after it is kept.
+func TestFullDiskLosesNoMember(t *testing.T) {
+	ctx := context.Background()
+	d := use(t, opened(t, t.TempDir(), things()), "default")
+	require.NoError(t, d.Driver().Exec(ctx, "CREATE TABLE large (content BLOB)", []any{}, nil))
+	limit := func(tx *Tx) error {
+		_, err := tx.conn.ExecContext(ctx, "PRAGMA max_page_count = 64")
+		if err != nil {
+			return err
+		}
+		return keep(tx)
+	}
+	var met error
+	fill := func(tx *Tx) error {
+		_, met = tx.ExecContext(ctx, "INSERT INTO large VALUES (zeroblob(1000000))")
+		return tx.Rollback(ctx)
+	}
+	errs := line(t, d, limit, keep, fill, keep)
+	require.True(t, isFull(met), met)
+	require.ErrorIs(t, errs[0], store.ErrStale)
+	require.ErrorIs(t, errs[1], store.ErrStale)
+	require.NoError(t, errs[2])
+	require.NoError(t, errs[3])
+	require.Equal(t, 1, number(t, d), "what was told")
+	require.True(t, d.queue.try(), "the lock is free")
+	d.queue.unlock()
+}
+
 // A rule that is checked at the commit fails the one that broke it alone.
 func TestBrokenRuleAtTheCommitIsTriedAlone(t *testing.T) {
 	ctx := context.Background()
 	d := use(t, opened(t, t.TempDir(), things()), "default")
-	for _, s := range []string{
-		"CREATE TABLE parts (thing INTEGER REFERENCES things (id) DEFERRABLE INITIALLY DEFERRED)",
-	} {
-		require.NoError(t, d.Driver().Exec(ctx, s, []any{}, nil))
-	}
+	require.NoError(t, d.Driver().Exec(ctx, "CREATE TABLE parts (thing INTEGER REFERENCES things (id) DEFERRABLE INITIALLY DEFERRED)", []any{}, nil))
 	orphan := func(tx *Tx) error {
 		if _, err := tx.ExecContext(ctx, "INSERT INTO parts VALUES (99)"); err != nil {
 			return err
