@@ -72,7 +72,7 @@ func (t matches) writeTogether(ctx context.Context, ids []any, in *model.QueryIn
 	if in.Changes != nil {
 		return t.changeMany(ctx, ids, in.Changes, to)
 	}
-	return deletion{t.Rows}.together(ctx, ids, to)
+	return deletion(t).together(ctx, ids, to)
 }
 
 // countAnswer returns a number as the answer of an operation.
@@ -108,7 +108,7 @@ func (t matches) updateOne(ctx context.Context, id any, m *model.Values) (bool, 
 		}
 	}
 	mark, own := t.Log.Len(), *m
-	if err := (models{t.Rows}).write(ctx, id, &own, nil); err != nil {
+	if err := models(t).write(ctx, id, &own, nil); err != nil {
 		return false, err
 	}
 	shown := t.k.FormatID(id)
@@ -142,7 +142,7 @@ func (t matches) changeMany(ctx context.Context, ids []any, m *model.Values, to 
 	if len(ids) == 0 || m.Immutable() || !t.plain(m) {
 		return 0, false, nil
 	}
-	p, err := rowWriter{t.Rows}.prepareUpdate(ctx, ids[0], m)
+	p, err := rowWriter(t).prepareUpdate(ctx, ids[0], m)
 	if err != nil {
 		return 0, false, err
 	}

@@ -36,7 +36,7 @@ func (t models) upsert(ctx context.Context, m *model.Values, replace bool, ifVer
 	}
 	if !replace && ifVersion == nil && !m.Empty() && !m.Immutable() && t.plain(m) {
 		// Most upserts change something, and what is not there costs little to look for.
-		if out, err := (rowWriter{t.Rows}).prepareAndUpdate(ctx, m.ID, m, nil); err != nil || out != nil {
+		if out, err := rowWriter(t).prepareAndUpdate(ctx, m.ID, m, nil); err != nil || out != nil {
 			return out, err
 		}
 		return t.createWithID(ctx, m, nil)
@@ -156,11 +156,11 @@ func (t models) create(ctx context.Context, m *model.Values, ifVersion *int64) (
 		out, _, err := t.createByEnt(ctx, m)
 		return out, err
 	}
-	p, err := rowWriter{t.Rows}.prepare(ctx, m)
+	p, err := rowWriter(t).prepare(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	out, err := rowWriter{t.Rows}.insert(ctx, p)
+	out, err := rowWriter(t).insert(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +251,7 @@ func (t models) changeNatively(ctx context.Context, id any, m *model.Values, ifV
 		}
 	}
 	if !m.Empty() {
-		out, err := rowWriter{t.Rows}.prepareAndUpdate(ctx, id, m, ifVersion)
+		out, err := rowWriter(t).prepareAndUpdate(ctx, id, m, ifVersion)
 		if err != nil || out != nil {
 			return out, err
 		}
@@ -271,7 +271,7 @@ func (t models) write(ctx context.Context, id any, m *model.Values, ifVersion *i
 	if err := t.atVersion(ctx, id, ifVersion); err != nil {
 		return err
 	}
-	if err := (edges{t.Rows}).reduce(ctx, id, m); err != nil || m.Empty() {
+	if err := edges(t).reduce(ctx, id, m); err != nil || m.Empty() {
 		return err
 	}
 	if err := t.by.CheckReferences(ctx, t.k, id, m); err != nil {
@@ -326,7 +326,7 @@ func (t models) immutable(ctx context.Context, id any, m *model.Values) error {
 		}
 	}
 	m.Fields = fields
-	guarded, err := edges{t.Rows}.dropUnchangedGuarded(ctx, id, m)
+	guarded, err := edges(t).dropUnchangedGuarded(ctx, id, m)
 	if err != nil {
 		return err
 	}
@@ -357,7 +357,7 @@ func (t models) patch(ctx context.Context, in *model.PatchInput) (json.RawMessag
 		return nil, err
 	}
 	if m := in.Changes; t.plain(m) && !m.Immutable() && !m.Empty() {
-		if out, err := (rowWriter{t.Rows}).prepareAndUpdate(ctx, in.ID, m, in.IfVersion); err != nil || out != nil {
+		if out, err := rowWriter(t).prepareAndUpdate(ctx, in.ID, m, in.IfVersion); err != nil || out != nil {
 			return out, err
 		}
 		if in.IfVersion == nil {
