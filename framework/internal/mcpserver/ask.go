@@ -15,19 +15,28 @@ import (
 // maxQuestions bounds what one client is asked at a time.
 const maxQuestions = 64
 
+// dialogs gives the handlers of a session's requests the client that they may ask.
+type dialogs struct {
+	server *Server
+	// lasting is the session as handlers see it; nil on a connection of one request. It is
+	// set before the first message.
+	lasting   *ask.Session
+	questions questions
+}
+
 // withClient puts the client of a request into the context of its handler. name and input
 // identify the request: answers of 2026-07-28 are valid for that request only.
-func (s *session) withClient(ctx context.Context, ex *exchange, name string, input any) (context.Context, *rpcError) {
-	if s.lasting != nil {
-		ctx = ask.WithSession(ctx, s.lasting)
+func (d *dialogs) withClient(ctx context.Context, ex *exchange, name string, input any) (context.Context, *rpcError) {
+	if d.lasting != nil {
+		ctx = ask.WithSession(ctx, d.lasting)
 	}
 	if ex.task != nil {
 		return ask.With(ctx, ex.task), nil
 	}
 	if !ex.modern {
-		return ask.With(ctx, &dialog{session: s, peer: ex.peer, to: ex.to, progress: ex.progress}), nil
+		return ask.With(ctx, &dialog{questions: &d.questions, limit: d.server.opts.AskTimeout, peer: ex.peer, to: ex.to, progress: ex.progress}), nil
 	}
-	r, bad := s.server.resume(ex, name, input)
+	r, bad := d.resume(ex, name, input)
 	if bad != nil {
 		return nil, bad
 	}
@@ -35,9 +44,9 @@ func (s *session) withClient(ctx context.Context, ex *exchange, name string, inp
 	return ask.With(ctx, r), nil
 }
 
-// inputOutcome turns the error of a request that waits for its client into the client's
+// outcome turns the error of a request that waits for its client into the client's
 // response; ok is false for any other error.
-func (s *session) inputOutcome(ex *exchange, err error) (result any, failed *rpcError, ok bool) {
+func (d *dialogs) outcome(ex *exchange, err error) (result any, failed *rpcError, ok bool) {
 	if err == nil || !ex.modern {
 		return nil, nil, false
 	}
@@ -47,7 +56,7 @@ func (s *session) inputOutcome(ex *exchange, err error) (result any, failed *rpc
 	if ex.rounds == nil || len(ask.Waits(err)) == 0 {
 		return nil, nil, false
 	}
-	result, failed = s.server.inputRequired(ex)
+	result, failed = d.inputRequired(ex)
 	return result, failed, true
 }
 

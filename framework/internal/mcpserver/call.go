@@ -23,7 +23,15 @@ const runMeta = "dev.koan/run"
 // settle is how long a call that was cancelled may take to return its outcome.
 const settle = 2 * time.Second
 
-func (s *session) callTool(ctx context.Context, ex *exchange) (any, *rpcError) {
+// toolCalls makes the calls of tools, and writes what they come to as results of the protocol.
+type toolCalls struct {
+	server   *Server
+	dialogs  *dialogs
+	requests *requests
+}
+
+// call handles tools/call.
+func (c toolCalls) call(ctx context.Context, ex *exchange) (any, *rpcError) {
 	var called, arguments json.RawMessage
 	members(ex.params, func(name []byte, value json.RawMessage) {
 		switch string(name) {
@@ -37,28 +45,28 @@ func (s *session) callTool(ctx context.Context, ex *exchange) (any, *rpcError) {
 	if !ok {
 		return nil, protocolError(fault.Invalid(fault.Detail{Path: "/name", Message: "the tool's name is missing", Expected: "string"}))
 	}
-	view := ex.peer.view(s.server)
+	view := ex.peer.view(c.server)
 	if len(arguments) == 0 || string(arguments) == "null" {
 		arguments = json.RawMessage("{}")
 	}
 	tool, known, err := toolset.Resolve(view, name, arguments)
 	switch {
 	case !known:
-		bad := protocolError(s.logRefusal(ex, name, toolset.UnknownTool(view, name)))
-		bad.wanted = s.scopesFor(ex.peer, name, arguments)
+		bad := protocolError(c.logRefusal(ex, name, toolset.UnknownTool(view, name)))
+		bad.wanted = c.scopesFor(ex.peer, name, arguments)
 		return nil, bad
 	case err != nil:
-		return s.unresolved(ex, name, arguments, s.logRefusal(ex, name, fault.From(err)))
+		return c.unresolved(ex, name, arguments, c.logRefusal(ex, name, fault.From(err)))
 	}
-	if ex.task = s.openTask(ex); ex.task != nil {
-		return s.callAsTask(ctx, ex, view, tool)
+	if ex.task = c.openTask(ex); ex.task != nil {
+		return c.callAsTask(ctx, ex, view, tool)
 	}
-	return s.makeCall(ctx, ex, view, tool)
+	return c.makeCall(ctx, ex, view, tool)
 }
 
 // logRefusal logs that a call is refused before it is a run, which the journal would have, and returns why.
-func (s *session) logRefusal(ex *exchange, tool string, f *fault.Fault) *fault.Fault {
-	s.server.opts.Log.Info("a call was refused", "code", string(f.Code), "reason", f.Message, "subject", ex.principal.Subject, "surface", "mcp", "tool", fault.Clip(tool, maxLoggedTool))
+func (c toolCalls) logRefusal(ex *exchange, tool string, f *fault.Fault) *fault.Fault {
+	c.server.opts.Log.Info("a call was refused", "code", string(f.Code), "reason", f.Message, "subject", ex.principal.Subject, "surface", "mcp", "tool", fault.Clip(tool, maxLoggedTool))
 	return f
 }
 
@@ -66,9 +74,9 @@ func (s *session) logRefusal(ex *exchange, tool string, f *fault.Fault) *fault.F
 const maxLoggedTool = 100
 
 // makeCall makes the call of a tool that the client may call.
-func (s *session) makeCall(ctx context.Context, ex *exchange, view *catalog.View, tool toolset.Call) (any, *rpcError) {
+func (c toolCalls) makeCall(ctx context.Context, ex *exchange, view *catalog.View, tool toolset.Call) (any, *rpcError) {
 	op := tool.Operation
-	ctx, bad := s.withClient(ctx, ex, op.ID.String(), tool.Input)
+	ctx, bad := c.dialogs.withClient(ctx, ex, op.ID.String(), tool.Input)
 	if bad != nil {
 		return nil, bad
 	}
@@ -79,14 +87,14 @@ func (s *session) makeCall(ctx context.Context, ex *exchange, view *catalog.View
 	if ex.task != nil {
 		req.Run, req.Progress, req.Emit = ex.task.id, ex.task.reportFunc(req.Progress), ex.task.emitFunc(req.Emit)
 	}
-	got := s.invoke(ctx, ex, op, req)
+	got := c.invoke(ctx, ex, op, req)
 	if got.Late != nil {
-		return s.failed(ex, op, got, got.Late), nil
+		return c.failed(ex, op, got, got.Late), nil
 	}
 	if got.Err == nil {
-		return s.result(ex, op, got, invoke.Success(view, op, got.Output), false), nil
+		return c.result(ex, op, got, invoke.Success(view, op, got.Output), false), nil
 	}
-	if result, failed, ok := s.inputOutcome(ex, got.Err); ok {
+	if result, failed, ok := c.dialogs.outcome(ex, got.Err); ok {
 		return result, failed
 	}
 	f := tool.Fault(fault.From(got.Err))
@@ -96,96 +104,96 @@ func (s *session) makeCall(ctx context.Context, ex *exchange, view *catalog.View
 	case got.BadArguments(op, f) && !ex.toolErrors():
 		return nil, protocolError(f)
 	}
-	return s.failed(ex, op, got, f), nil
+	return c.failed(ex, op, got, f), nil
 }
 
 // unresolved answers a call of a known tool whose arguments name no operation.
-func (s *session) unresolved(ex *exchange, name string, arguments json.RawMessage, f *fault.Fault) (any, *rpcError) {
+func (c toolCalls) unresolved(ex *exchange, name string, arguments json.RawMessage, f *fault.Fault) (any, *rpcError) {
 	if !ex.toolErrors() {
 		bad := protocolError(f)
-		bad.wanted = s.scopesFor(ex.peer, name, arguments)
+		bad.wanted = c.scopesFor(ex.peer, name, arguments)
 		return nil, bad
 	}
-	r := callResult{body: invoke.Failure(nil, f), failed: true, wanted: s.scopesFor(ex.peer, name, arguments)}
+	r := callResult{body: invoke.Failure(nil, f), failed: true, wanted: c.scopesFor(ex.peer, name, arguments)}
 	if ex.modern {
-		r.server = s.server.info
+		r.server = c.server.info
 	}
 	return r, nil
 }
 
 // scopesFor returns the scopes that would let a client make a call that it may not make
 // now, none if scopes are not what it lacks.
-func (s *session) scopesFor(p peer, tool string, arguments json.RawMessage) []string {
+func (c toolCalls) scopesFor(p peer, tool string, arguments json.RawMessage) []string {
 	p.principal.Scopes = auth.Every()
-	return toolset.ScopesFor(p.view(s.server), tool, arguments)
+	return toolset.ScopesFor(p.view(c.server), tool, arguments)
 }
 
 // invoke makes the call under its time limit. If its handler does not return even then, the
 // client gets its response without waiting for it.
-func (s *session) invoke(ctx context.Context, ex *exchange, op *catalog.Operation, req run.Request) (got invoke.Result) {
-	ctx, stop := invoke.WithLimit(ctx, op, invoke.Limit(op, s.server.now().ToolTimeout))
+func (c toolCalls) invoke(ctx context.Context, ex *exchange, op *catalog.Operation, req run.Request) (got invoke.Result) {
+	ctx, stop := invoke.WithLimit(ctx, op, invoke.Limit(op, c.server.now().ToolTimeout))
 	defer stop()
 	attended := context.AfterFunc(ctx, func() {
-		time.AfterFunc(settle, func() { s.abandon(ex, op, invoke.CutShort(ctx)) })
+		time.AfterFunc(settle, func() { c.abandon(ex, op, invoke.CutShort(ctx)) })
 	})
 	defer attended()
 	defer func() {
 		if v := recover(); v != nil { // that nothing below has recovered
-			s.server.opts.Log.Error("panic in a call", "operation", req.ID.String(), "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			c.server.opts.Log.Error("panic in a call", "operation", req.ID.String(), "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 			got = invoke.Result{Err: fault.New(fault.Internal, "")}
 		}
 	}()
-	return invoke.Call(ctx, s.server.opts.Engine, req)
+	return invoke.Call(ctx, c.server.opts.Engine, req)
 }
 
 // abandon responds for a call whose handler has not returned, unless there was a response
 // already. The call's place among the running is held until the handler returns.
-func (s *session) abandon(ex *exchange, op *catalog.Operation, late *fault.Fault) {
+func (c toolCalls) abandon(ex *exchange, op *catalog.Operation, late *fault.Fault) {
 	if late.Retry == fault.Safe && (op.ID.Kind == catalog.KindCode || op.Nested || op.Effects.ActsOutside()) { // what its calls have done is known when it ends
 		late = late.WithRetry(fault.Never).WithHint("It is still being stopped, and may have taken effect outside: ask for its end (koan.code.status), or check outside, before calling again.")
 	}
 	if ex.task != nil {
-		ex.task.end(s.failed(ex, op, invoke.Result{}, late), nil)
+		ex.task.end(c.failed(ex, op, invoke.Result{}, late), nil)
 		return
 	}
 	if !ex.concluded.Load() {
-		s.conclude(ex, s.failed(ex, op, invoke.Result{}, late), nil, nil)
+		c.requests.conclude(ex, c.failed(ex, op, invoke.Result{}, late), nil, nil)
 	}
 }
 
 // failed is the result of a tool that failed.
-func (s *session) failed(ex *exchange, op *catalog.Operation, got invoke.Result, f *fault.Fault) any {
-	return s.result(ex, op, got, got.Failure(op, f), true)
+func (c toolCalls) failed(ex *exchange, op *catalog.Operation, got invoke.Result, f *fault.Fault) any {
+	return c.result(ex, op, got, got.Failure(op, f), true)
 }
 
 // result puts a body into a tool result: as structured content and as the one text
 // block, unless the operation presents its output otherwise.
-func (s *session) result(ex *exchange, op *catalog.Operation, got invoke.Result, body json.RawMessage, failed bool) any {
+func (c toolCalls) result(ex *exchange, op *catalog.Operation, got invoke.Result, body json.RawMessage, failed bool) any {
 	body, ok := compacted(body, op.Proven)
 	if !ok {
-		s.server.opts.Log.Error("a handler returned broken JSON", "operation", op.ID.String())
+		c.server.opts.Log.Error("a handler returned broken JSON", "operation", op.ID.String())
 		body, failed = invoke.Failure(nil, fault.New(fault.Internal, "")), true
 	}
 	var content []json.RawMessage
 	if op.Present != nil && !failed {
 		var err error
-		if content, err = presentation(ex.peer, s.withPictures(ex.peer, op.Present(got.Output))); err != nil {
-			s.server.opts.Log.Error("an operation returned content that no client can read", "operation", op.ID.String(), "error", err)
+		if content, err = presentation(ex.peer, c.withPictures(ex.peer, op.Present(got.Output))); err != nil {
+			c.server.opts.Log.Error("an operation returned content that no client can read", "operation", op.ID.String(), "error", err)
 			body, failed = invoke.Failure(nil, fault.New(fault.Internal, "")), true
 		}
 	}
 	r := callResult{content: content, body: body, failed: failed}
 	if ex.modern {
-		r.server = s.server.info
+		r.server = c.server.info
 	}
 	if got.Outcome != nil {
-		r.run = s.describeRun(op, got.Outcome)
+		r.run = c.describeRun(op, got.Outcome)
 	}
 	return r
 }
 
 // describeRun returns a run's metadata as JSON; only scripts have metrics.
-func (s *session) describeRun(op *catalog.Operation, o *run.Outcome) json.RawMessage {
+func (c toolCalls) describeRun(op *catalog.Operation, o *run.Outcome) json.RawMessage {
 	b := append(make([]byte, 0, 128), `{"attempts":`...)
 	b = strconv.AppendInt(b, int64(o.Attempts), 10)
 	if op.ID.Kind == catalog.KindCode {
@@ -199,6 +207,6 @@ func (s *session) describeRun(op *catalog.Operation, o *run.Outcome) json.RawMes
 		b = append(b, `,"repeated":true`...)
 	}
 	b = appendQuoted(append(b, `,"runId":`...), []byte(o.Run))
-	b = appendQuoted(append(b, `,"toolVersion":`...), []byte(s.server.opts.Version))
+	b = appendQuoted(append(b, `,"toolVersion":`...), []byte(c.server.opts.Version))
 	return append(b, '}')
 }

@@ -29,7 +29,7 @@ type completeResult struct {
 
 // complete returns values for an argument of a prompt or for the name in a
 // resource template.
-func (s *session) complete(ctx context.Context, m message, p peer) (any, *rpcError) {
+func (l lists) complete(ctx context.Context, m message, p peer) (any, *rpcError) {
 	var params struct {
 		Ref      struct{ Type, Name, URI string }
 		Argument struct{ Name, Value *string }
@@ -37,7 +37,7 @@ func (s *session) complete(ctx context.Context, m message, p peer) (any, *rpcErr
 	if err := json.Unmarshal(rawOrEmpty(m.params), &params); err != nil || params.Argument.Name == nil || params.Argument.Value == nil {
 		return nil, protocolError(fault.Invalid(fault.Detail{Path: "/argument", Message: "a completion needs `ref`, and `argument` with `name` and `value`", Expected: "object"}))
 	}
-	v, name, typed := p.view(s.server), *params.Argument.Name, *params.Argument.Value
+	v, name, typed := p.view(l.server), *params.Argument.Name, *params.Argument.Value
 	var values []string
 	var bad *rpcError
 	switch params.Ref.Type {
@@ -53,7 +53,7 @@ func (s *session) complete(ctx context.Context, m message, p peer) (any, *rpcErr
 	}
 	c := completion{Values: []string{}, Total: len(values), HasMore: len(values) > maxCompletions}
 	c.Values = append(c.Values, values[:min(len(values), maxCompletions)]...)
-	return completeResult{s.server.envelope(p, false), c}, nil
+	return completeResult{l.server.envelope(p, false), c}, nil
 }
 
 func completePrompt(v *catalog.View, prompt, argument, typed string) ([]string, *rpcError) {

@@ -94,21 +94,21 @@ var pictures = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 // withPictures adds to each link to a small picture the picture itself, if the client may read
 // it.
-func (s *session) withPictures(p peer, all []catalog.Content) []catalog.Content {
+func (c toolCalls) withPictures(p peer, all []catalog.Content) []catalog.Content {
 	var out []catalog.Content
-	for _, c := range all {
-		out = append(out, c)
-		if !c.Link || c.Size > maxPicture || !slices.Contains(pictures, c.MIME) {
+	for _, one := range all {
+		out = append(out, one)
+		if !one.Link || one.Size > maxPicture || !slices.Contains(pictures, one.MIME) {
 			continue
 		}
-		v := p.view(s.server)
-		d, name := find(v, c.URI)
+		v := p.view(c.server)
+		d, name := find(v, one.URI)
 		if d == nil {
 			continue
 		}
-		ctx, stop := deadline.WithTimeout(auth.With(context.Background(), p.principal), s.server.now().ToolTimeout, invoke.TimeUp)
+		ctx, stop := deadline.WithTimeout(auth.With(context.Background(), p.principal), c.server.now().ToolTimeout, invoke.TimeUp)
 		if raw, err := d.Read(ctx, v, name); err == nil && len(raw) <= maxPicture {
-			out = append(out, catalog.Content{Data: raw, MIME: c.MIME})
+			out = append(out, catalog.Content{Data: raw, MIME: one.MIME})
 		}
 		stop()
 	}

@@ -1,11 +1,9 @@
 package mcpserver
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
-	"strconv"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -19,9 +17,10 @@ import (
 // dialog asks the client of one call of the older era: by requests of the server on the
 // stream of that call, while it waits. Meanwhile only the time limit for answers counts.
 type dialog struct {
-	session *session
-	peer    peer
-	to      sink
+	questions *questions
+	limit     time.Duration // for answers, where the question has none
+	peer      peer
+	to        sink
 	// progress of the call that asks, nil if the client did not request it.
 	progress *progress
 }
@@ -38,13 +37,6 @@ type request struct {
 	ID      int64           `json:"id"`
 	Method  string          `json:"method"`
 	Params  json.RawMessage `json:"params"`
-}
-
-// pendingQuestion is a question that has no answer yet.
-type pendingQuestion struct {
-	ask.Question
-	id     int64
-	answer chan message // has room for the one answer; closed where none can come
 }
 
 func errUnanswered() error {
@@ -77,7 +69,7 @@ func beginAsking(ctx context.Context, client interface{ Can(q ask.Question) bool
 
 // Ask implements ask.Client.
 func (d *dialog) Ask(ctx context.Context, questions ...ask.Question) ([]json.RawMessage, error) {
-	limit, expiry, stop, err := beginAsking(ctx, d, d.session.server.opts.AskTimeout, questions)
+	limit, expiry, stop, err := beginAsking(ctx, d, d.limit, questions)
 	if err != nil {
 		return nil, err
 	}
@@ -123,28 +115,17 @@ func (d *dialog) Ask(ctx context.Context, questions ...ask.Question) ([]json.Raw
 
 // send sends a question to the client.
 func (d *dialog) send(q ask.Question) (*pendingQuestion, error) {
-	s := d.session
-	p := &pendingQuestion{Question: q, answer: make(chan message, 1)}
-	s.mu.Lock()
-	switch n := len(s.questions); {
-	case s.ended:
-		s.mu.Unlock()
-		return nil, errUnanswered()
-	case n >= maxQuestions:
-		s.mu.Unlock()
-		return nil, fault.Newf(fault.QueueOverloaded, "the client has %d unanswered questions, which is the limit", n)
+	p, err := d.questions.add(q)
+	if err != nil {
+		return nil, err
 	}
-	s.asked++
-	p.id = s.asked
-	s.questions[p.id] = p
-	s.mu.Unlock()
 	text, err := invoke.Encode(request{JSONRPC: mcp.JSONRPC_VERSION, ID: p.id, Method: q.Method, Params: q.Params})
 	if err != nil {
-		s.removeQuestion(p.id)
+		d.questions.remove(p.id)
 		return nil, fault.New(fault.Internal, "").Because(err)
 	}
 	if !d.to.offer(outgoing{text: text}) {
-		s.removeQuestion(p.id)
+		d.questions.remove(p.id)
 		return nil, fault.New(fault.ServiceUnavailable, "the client does not read the server's requests").
 			WithHint("Read the call's stream of events, and accept text/event-stream.")
 	}
@@ -153,7 +134,7 @@ func (d *dialog) send(q ask.Question) (*pendingQuestion, error) {
 
 // withdraw cancels a question whose answer nobody waits for any more.
 func (d *dialog) withdraw(p *pendingQuestion) {
-	if !d.session.removeQuestion(p.id) {
+	if !d.questions.remove(p.id) {
 		return
 	}
 	text, err := invoke.Encode(notification{JSONRPC: mcp.JSONRPC_VERSION, Method: string(mcp.MethodNotificationCancelled), Params: map[string]any{
@@ -163,57 +144,4 @@ func (d *dialog) withdraw(p *pendingQuestion) {
 		panic("mcpserver: a notification cannot be encoded: " + err.Error())
 	}
 	d.to.offer(outgoing{text: text})
-}
-
-// removeQuestion removes a question, and reports whether it was still there.
-func (s *session) removeQuestion(id int64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, known := s.questions[id]
-	delete(s.questions, id)
-	return known
-}
-
-// closeQuestions ends the questions of a session whose client sends nothing more.
-func (s *session) closeQuestions() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, p := range s.questions {
-		close(p.answer)
-	}
-	clear(s.questions)
-}
-
-// deliverAnswer hands a response of the client to the question that it answers. A
-// response to no question of this session is ignored: it came too late, or was never
-// asked for.
-func (s *session) deliverAnswer(m message) {
-	id, err := strconv.ParseInt(string(m.id), 10, 64)
-	if err != nil { // ours are whole numbers
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if p := s.questions[id]; p != nil {
-		delete(s.questions, id)
-		p.answer <- m // never waits: there is room
-	}
-}
-
-// read returns the result of an answer.
-func (p *pendingQuestion) read(m message) (json.RawMessage, error) {
-	if m.failure != nil {
-		var e struct {
-			Code    json.Number `json:"code"`
-			Message string      `json:"message"`
-		}
-		_ = json.Unmarshal(m.failure, &e) // whatever it is, it is not an answer
-		return nil, fault.Newf(fault.UpstreamError, "the client answered %s with the error %s: %s", p.Method, e.Code, fault.Clip(e.Message, 300)).
-			WithHint("Check in the client why it did not answer.")
-	}
-	if answer := bytes.TrimSpace(m.result); len(answer) > 0 && answer[0] == '{' {
-		return answer, nil
-	}
-	return nil, fault.Newf(fault.UpstreamError, "the client's answer to %s is not an object", p.Method).
-		WithHint("The client must answer as the protocol specifies.")
 }

@@ -58,25 +58,25 @@ func (s *session) request(ctx context.Context, m message, to sink) {
 	}
 	switch mcp.MCPMethod(m.method) {
 	case mcp.MethodToolsCall:
-		s.async(ctx, m, p, about, to, s.callTool)
+		s.async(ctx, m, p, about, to, s.tools.call)
 	case mcp.MethodResourcesRead:
-		s.async(ctx, m, p, about, to, s.readResource)
+		s.async(ctx, m, p, about, to, s.documents.resource)
 	case mcp.MethodPromptsGet:
-		s.async(ctx, m, p, about, to, s.getPrompt)
+		s.async(ctx, m, p, about, to, s.documents.prompt)
 	case mcp.MethodPromptsList:
-		answer(s.guarded(ctx, m, p, s.listPrompts))
+		answer(s.guarded(ctx, m, p, s.lists.prompts))
 	case mcp.MethodCompletionComplete:
-		answer(s.guarded(ctx, m, p, s.complete))
+		answer(s.guarded(ctx, m, p, s.lists.complete))
 	case mcp.MethodToolsList:
-		answer(s.guarded(ctx, m, p, s.listTools))
+		answer(s.guarded(ctx, m, p, s.lists.tools))
 	case mcp.MethodResourcesList:
-		answer(s.guarded(ctx, m, p, s.listResources))
+		answer(s.guarded(ctx, m, p, s.lists.resources))
 	case mcp.MethodResourcesTemplatesList:
-		answer(s.guarded(ctx, m, p, s.listTemplates))
+		answer(s.guarded(ctx, m, p, s.lists.templates))
 	default:
 		if p.modern && m.method == string(mcp.MethodSubscriptionsListen) {
 			if _, failed := s.guarded(ctx, m, p, func(context.Context, message, peer) (any, *rpcError) {
-				s.listen(m, p, to, answer)
+				s.subscriptions.listen(m, p, to, answer)
 				return nil, nil
 			}); failed != nil {
 				answer(nil, failed)
@@ -94,21 +94,21 @@ func (s *session) methodOfEra(p peer, method string) syncHandler {
 		case mcp.MethodInitialize:
 			return s.initialize
 		case mcp.MethodSetLogLevel:
-			return s.setLevel
+			return s.level.handleSet
 		case mcp.MethodResourcesSubscribe:
-			return s.watch
+			return s.subscriptions.watch
 		case mcp.MethodResourcesUnsubscribe:
-			return s.unwatch
+			return s.subscriptions.unwatch
 		}
 		return s.delegate
 	}
 	switch method {
 	case methodTasksGet:
-		return s.getTask
+		return s.tasks.get
 	case methodTasksUpdate:
-		return s.updateTask
+		return s.tasks.update
 	case methodTasksCancel:
-		return s.cancelTask
+		return s.tasks.cancel
 	}
 	return s.delegate
 }
@@ -117,13 +117,14 @@ type syncHandler func(context.Context, message, peer) (any, *rpcError)
 
 // guarded keeps a panic from ending the connection.
 func (s *session) guarded(ctx context.Context, m message, p peer, f syncHandler) (result any, failed *rpcError) {
-	defer s.recovered(m, &result, &failed)
+	defer s.server.recovered(m, &result, &failed)
 	return f(ctx, m, p)
 }
 
-func (s *session) recovered(m message, result *any, failed **rpcError) {
+// recovered is deferred where a panic must not end the connection: the request fails instead.
+func (s *Server) recovered(m message, result *any, failed **rpcError) {
 	if v := recover(); v != nil {
-		s.server.opts.Log.Error("panic while answering a client", "method", m.method, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+		s.opts.Log.Error("panic while answering a client", "method", m.method, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 		*result, *failed = nil, protocolError(fault.New(fault.Internal, ""))
 	}
 }
@@ -144,13 +145,13 @@ type exchange struct {
 
 // async handles a request in its own goroutine, within the session's bound.
 func (s *session) async(ctx context.Context, m message, p peer, about meta, to sink, f func(context.Context, *exchange) (any, *rpcError)) {
-	ex := &exchange{message: m, peer: p, meta: about, to: to, progress: newProgress(to, p, about.ProgressToken), logs: s.newLogs(p, about, to)}
-	ctx, bad := s.admit(ctx, ex)
+	ex := &exchange{message: m, peer: p, meta: about, to: to, progress: newProgress(to, p, about.ProgressToken), logs: newLogs(s.server.opts.Name, p, about, &s.level, to)}
+	ctx, bad := s.requests.admit(ctx, ex)
 	if bad != nil {
 		to.put(answerOf(m.id, nil, bad))
 		return
 	}
-	leave := func() { s.gate.LeaveBytes(len(m.params)) }
+	leave := func() { s.requests.gate.LeaveBytes(len(m.params)) }
 	go s.serve(ctx, ex, f, leave)
 }
 
@@ -161,11 +162,11 @@ func (s *session) serve(ctx context.Context, ex *exchange, f func(context.Contex
 	var result any
 	var failed *rpcError
 	defer func() {
-		if !s.conclude(ex, result, failed, leave) {
+		if !s.requests.conclude(ex, result, failed, leave) {
 			leave()
 		}
 	}()
-	defer s.recovered(ex.message, &result, &failed)
+	defer s.server.recovered(ex.message, &result, &failed)
 	result, failed = f(ctx, ex)
 }
 
@@ -173,34 +174,6 @@ func (s *session) serve(ctx context.Context, ex *exchange, f func(context.Contex
 func (ex *exchange) stopNotifying() {
 	ex.progress.close()
 	ex.logs.close()
-}
-
-// conclude responds to a request, once; it returns false if there was a response already.
-// taken is called when the response is in the writer's queue. A goroutine that has
-// nothing else to do writes the response itself if the writer is idle.
-func (s *session) conclude(ex *exchange, result any, failed *rpcError, taken func()) bool {
-	if ex.concluded.Swap(true) {
-		return false
-	}
-	out := outgoing{isAnswer: true}
-	if s.finish(ex) {
-		ex.progress.flush()
-		out = answerOf(ex.id, result, s.server.redactError(failed))
-	}
-	ex.stopNotifying()
-	out.progress, out.taken = ex.progress.gap(), taken
-	var write func()
-	if c, ok := ex.to.(carrier); ok {
-		write = c.carry(out)
-	} else {
-		ex.to.put(out) // empty for a cancelled one, which a batch waits for as well
-	}
-	ex.pending.cancel(nil)
-	s.answered.Done()
-	if write != nil {
-		write()
-	}
-	return true
 }
 
 // batchSink collects responses; notifications pass through.

@@ -258,7 +258,7 @@ func (h *HTTP) postModern(w http.ResponseWriter, r *http.Request, p auth.Princip
 		return
 	}
 	defer h.leave(ss, p.Subject)
-	ss.gate, ss.streams, ss.maxStreams = &shared.Calls, &shared.Streams, h.now().MaxSessions
+	ss.requests.gate, ss.requests.streams, ss.requests.maxStreams = &shared.Calls, &shared.Streams, h.now().MaxSessions
 	ctx, cancel := context.WithCancelCause(withHeaderTrace(auth.With(r.Context(), p), r))
 	defer cancel(nil)
 	ss.handle(ctx, f.items[0], to)

@@ -38,7 +38,7 @@ const maxWaitingBytes = 64 << 10
 func (h *HTTP) open(p auth.Principal) (*httpSession, *fault.Fault) {
 	box := newOutbox(maxWaitingBytes)
 	ss := newSession(h.server, box)
-	ss.lasting = &ask.Session{}
+	ss.dialogs.lasting = &ask.Session{}
 	hs := &httpSession{session: ss, key: ss.handshake.id, owner: p.Subject, box: box, busy: 1}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -50,7 +50,7 @@ func (h *HTTP) open(p auth.Principal) (*httpSession, *fault.Fault) {
 			WithHint("End sessions with DELETE, or use protocol version %s, which needs none.", mcp.LATEST_PROTOCOL_VERSION)
 	}
 	if h.admission.Known() {
-		ss.gate = &h.admission.Join(p.Subject).Calls
+		ss.requests.gate = &h.admission.Join(p.Subject).Calls
 	}
 	h.sessions[hs.key] = hs
 	h.server.add(ss)
@@ -75,7 +75,7 @@ func (h *HTTP) makeRoom(subject string) bool {
 	var end *httpSession
 	for _, hs := range h.sessions {
 		idle := hs.busy == 0
-		if hs.owner != most || !hs.idle() || !idle && !(hs.streaming && hs.busy == 1) {
+		if hs.owner != most || !hs.requests.idle() || !idle && !(hs.streaming && hs.busy == 1) {
 			continue
 		}
 		if end == nil || idle && end.busy > 0 || idle == (end.busy == 0) && hs.used.Before(end.used) {
@@ -136,7 +136,7 @@ func (h *HTTP) finish(hs *httpSession, why error) {
 	h.mu.Unlock()
 	h.server.remove(hs.session)
 	drained := hs.drain()
-	hs.stop(why)
+	hs.requests.stop(why)
 	hs.box.close()
 	if h.admission.Known() {
 		hs.left.Do(func() { go h.leaveGate(hs.owner, drained) })
@@ -158,7 +158,7 @@ func (h *HTTP) sweep() {
 		var unused []*httpSession
 		h.mu.Lock()
 		for _, hs := range h.sessions {
-			if hs.busy == 0 && hs.idle() && time.Since(hs.used) > idle {
+			if hs.busy == 0 && hs.requests.idle() && time.Since(hs.used) > idle {
 				unused = append(unused, hs)
 			}
 		}
@@ -280,7 +280,7 @@ func (h *HTTP) Shutdown(ctx context.Context) {
 	waitFor(drained, h.server.opts.Grace, ctx.Done(), nil)
 	h.server.tasks.drain(max(0, h.server.opts.Grace-time.Since(started)), ctx.Done())
 	for _, ss := range all {
-		ss.stop(errEnding)
+		ss.requests.stop(errEnding)
 	}
 	waitFor(drained, 2*settle, nil, nil)
 	h.stop(errEnding)

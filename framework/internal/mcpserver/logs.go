@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -59,22 +60,23 @@ type logs struct {
 	closed bool
 }
 
+// logLevel is what a client of the older era set with logging/setLevel; nil before.
+type logLevel struct{ atomic.Pointer[slog.Level] }
+
 // newLogs takes the level from the request in the modern era and from the session in the
 // older one. It returns nil if there is none.
-func (s *session) newLogs(p peer, about meta, to sink) *logs {
+func newLogs(logger string, p peer, about meta, session *logLevel, to sink) *logs {
 	least, wanted := severity(text(about.LogLevel))
 	if !p.modern {
-		s.mu.Lock()
-		wanted = s.logLevel != nil
-		if wanted {
-			least = *s.logLevel
+		set := session.Load()
+		if wanted = set != nil; wanted {
+			least = *set
 		}
-		s.mu.Unlock()
 	}
 	if !wanted {
 		return nil
 	}
-	return &logs{least: least, send: to.offer, logger: s.server.opts.Name}
+	return &logs{least: least, send: to.offer, logger: logger}
 }
 
 // logFunc returns the function that sends a call's messages, nil if nobody reads them.
@@ -111,8 +113,8 @@ func (l *logs) close() {
 	l.closed = true
 }
 
-// setLevel handles logging/setLevel; it holds for later calls.
-func (s *session) setLevel(_ context.Context, m message, _ peer) (any, *rpcError) {
+// handleSet handles logging/setLevel; it holds for later calls.
+func (l *logLevel) handleSet(_ context.Context, m message, _ peer) (any, *rpcError) {
 	var params struct {
 		Level string `json:"level"`
 	}
@@ -125,8 +127,6 @@ func (s *session) setLevel(_ context.Context, m message, _ peer) (any, *rpcError
 		}
 		return nil, protocolError(fault.Invalid(fault.Detail{Path: "/level", Message: "unknown level" + fault.DidYouMean(params.Level, names), Expected: strings.Join(names, ", ")}))
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.logLevel = &level
+	l.Store(&level)
 	return struct{}{}, nil
 }

@@ -30,9 +30,9 @@ type promptsResult struct {
 	NextCursor string            `json:"nextCursor,omitempty"`
 }
 
-func (s *session) listPrompts(_ context.Context, m message, p peer) (any, *rpcError) {
+func (l lists) prompts(_ context.Context, m message, p peer) (any, *rpcError) {
 	var rows []listed
-	for _, one := range p.view(s.server).Prompts() {
+	for _, one := range p.view(l.server).Prompts() {
 		row := prompt{Name: one.Name, Title: one.Title, Description: one.Description}
 		for _, a := range one.Arguments {
 			row.Arguments = append(row.Arguments, argument{a.Name, a.Description, a.Required})
@@ -43,11 +43,11 @@ func (s *session) listPrompts(_ context.Context, m message, p peer) (any, *rpcEr
 		}
 		rows = append(rows, listed{one.Name, raw})
 	}
-	page, next, bad := s.page(sorted(rows), m)
+	page, next, bad := l.page(sorted(rows), m)
 	if bad != nil {
 		return nil, bad
 	}
-	return promptsResult{envelope: s.server.envelope(p, true), Prompts: rawRows(page), NextCursor: next}, nil
+	return promptsResult{envelope: l.server.envelope(p, true), Prompts: rawRows(page), NextCursor: next}, nil
 }
 
 type promptMessage struct {
@@ -61,7 +61,14 @@ type promptResult struct {
 	Messages    []promptMessage `json:"messages"`
 }
 
-func (s *session) getPrompt(ctx context.Context, ex *exchange) (any, *rpcError) {
+// documents answers the requests for one prompt or resource: its provider may ask the client before it
+// returns one.
+type documents struct {
+	server  *Server
+	dialogs *dialogs
+}
+
+func (d documents) prompt(ctx context.Context, ex *exchange) (any, *rpcError) {
 	var params struct {
 		Name      *string                    `json:"name"`
 		Arguments map[string]json.RawMessage `json:"arguments"`
@@ -69,7 +76,7 @@ func (s *session) getPrompt(ctx context.Context, ex *exchange) (any, *rpcError) 
 	if json.Unmarshal(rawOrEmpty(ex.params), &params) != nil || params.Name == nil {
 		return nil, protocolError(fault.Invalid(fault.Detail{Path: "/name", Message: "the prompt's name is missing, or the arguments are not an object", Expected: "string"}))
 	}
-	view := ex.peer.view(s.server)
+	view := ex.peer.view(d.server)
 	one, bad := knownPrompt(view, *params.Name)
 	if bad != nil {
 		return nil, bad
@@ -78,24 +85,24 @@ func (s *session) getPrompt(ctx context.Context, ex *exchange) (any, *rpcError) 
 	if wrong != nil {
 		return nil, protocolError(wrong)
 	}
-	ctx, unread := s.withClient(ctx, ex, one.Name, arguments)
+	ctx, unread := d.dialogs.withClient(ctx, ex, one.Name, arguments)
 	if unread != nil {
 		return nil, unread
 	}
-	ctx, stop := deadline.WithTimeout(ctx, s.server.now().ToolTimeout, invoke.TimeUp)
+	ctx, stop := deadline.WithTimeout(ctx, d.server.now().ToolTimeout, invoke.TimeUp)
 	defer stop()
 	messages, err := one.Render(ctx, view, arguments)
-	if result, failed, ok := s.inputOutcome(ex, err); ok {
+	if result, failed, ok := d.dialogs.outcome(ex, err); ok {
 		return result, failed
 	}
 	if err != nil {
 		return nil, protocolError(fault.From(err))
 	}
-	out := promptResult{envelope: s.server.envelope(ex.peer, false), Description: one.Description, Messages: []promptMessage{}}
+	out := promptResult{envelope: d.server.envelope(ex.peer, false), Description: one.Description, Messages: []promptMessage{}}
 	for _, m := range messages {
 		content, err := block(ex.peer, m.Content)
 		if err != nil {
-			s.server.opts.Log.Error("a prompt cannot be shown", "prompt", one.Name, "error", err)
+			d.server.opts.Log.Error("a prompt cannot be shown", "prompt", one.Name, "error", err)
 			return nil, protocolError(fault.New(fault.Internal, ""))
 		}
 		role := "user"

@@ -42,9 +42,9 @@ type templatesResult struct {
 	NextCursor string            `json:"nextCursor,omitempty"`
 }
 
-// listResources lists the documents, and of the templated ones each that exists.
-func (s *session) listResources(_ context.Context, m message, p peer) (any, *rpcError) {
-	v := p.view(s.server)
+// resources lists the documents, and of the templated ones each that exists.
+func (l lists) resources(_ context.Context, m message, p peer) (any, *rpcError) {
+	v := p.view(l.server)
 	var rows []listed
 	for _, d := range v.Snapshot().Documents() {
 		names := []string{""}
@@ -65,16 +65,16 @@ func (s *session) listResources(_ context.Context, m message, p peer) (any, *rpc
 			rows = append(rows, listed{r.URI, raw})
 		}
 	}
-	page, next, bad := s.page(sorted(rows), m)
+	page, next, bad := l.page(sorted(rows), m)
 	if bad != nil {
 		return nil, bad
 	}
-	return resourcesResult{envelope: s.server.envelope(p, true), Resources: rawRows(page), NextCursor: next}, nil
+	return resourcesResult{envelope: l.server.envelope(p, true), Resources: rawRows(page), NextCursor: next}, nil
 }
 
-func (s *session) listTemplates(_ context.Context, m message, p peer) (any, *rpcError) {
+func (l lists) templates(_ context.Context, m message, p peer) (any, *rpcError) {
 	var rows []listed
-	for _, d := range p.view(s.server).Snapshot().Documents() {
+	for _, d := range p.view(l.server).Snapshot().Documents() {
 		if !d.Template {
 			continue
 		}
@@ -84,11 +84,11 @@ func (s *session) listTemplates(_ context.Context, m message, p peer) (any, *rpc
 		}
 		rows = append(rows, listed{d.URI, raw})
 	}
-	page, next, bad := s.page(sorted(rows), m)
+	page, next, bad := l.page(sorted(rows), m)
 	if bad != nil {
 		return nil, bad
 	}
-	return templatesResult{envelope: s.server.envelope(p, true), Templates: rawRows(page), NextCursor: next}, nil
+	return templatesResult{envelope: l.server.envelope(p, true), Templates: rawRows(page), NextCursor: next}, nil
 }
 
 func sorted(rows []listed) []listed {
@@ -101,24 +101,24 @@ type readResult struct {
 	Contents []contents `json:"contents"`
 }
 
-func (s *session) readResource(ctx context.Context, ex *exchange) (any, *rpcError) {
+func (d documents) resource(ctx context.Context, ex *exchange) (any, *rpcError) {
 	uri, bad := uriOf(ex.message)
 	if bad != nil {
 		return nil, bad
 	}
-	v := ex.peer.view(s.server)
-	d, name := find(v, uri)
-	if d == nil {
+	v := ex.peer.view(d.server)
+	document, name := find(v, uri)
+	if document == nil {
 		return nil, noResource(ex.peer, uri)
 	}
-	ctx, unread := s.withClient(ctx, ex, uri, nil)
+	ctx, unread := d.dialogs.withClient(ctx, ex, uri, nil)
 	if unread != nil {
 		return nil, unread
 	}
-	ctx, stop := deadline.WithTimeout(ctx, s.server.now().ToolTimeout, invoke.TimeUp)
+	ctx, stop := deadline.WithTimeout(ctx, d.server.now().ToolTimeout, invoke.TimeUp)
 	defer stop()
-	raw, err := d.Read(ctx, v, name)
-	if result, failed, ok := s.inputOutcome(ex, err); ok {
+	raw, err := document.Read(ctx, v, name)
+	if result, failed, ok := d.dialogs.outcome(ex, err); ok {
 		return result, failed
 	}
 	if err != nil {
@@ -127,15 +127,15 @@ func (s *session) readResource(ctx context.Context, ex *exchange) (any, *rpcErro
 			return nil, noResource(ex.peer, uri)
 		}
 		if f.Code == fault.Internal {
-			s.server.opts.Log.Error("a resource cannot be read", "uri", uri, "error", err)
+			d.server.opts.Log.Error("a resource cannot be read", "uri", uri, "error", err)
 		}
 		return nil, protocolError(f)
 	}
-	mime := d.MIME
-	if d.TypeOf != nil {
-		mime = d.TypeOf(ctx, v, name)
+	mime := document.MIME
+	if document.TypeOf != nil {
+		mime = document.TypeOf(ctx, v, name)
 	}
-	return readResult{envelope: s.server.envelope(ex.peer, true), Contents: []contents{contentsOf(uri, mime, raw)}}, nil
+	return readResult{envelope: d.server.envelope(ex.peer, true), Contents: []contents{contentsOf(uri, mime, raw)}}, nil
 }
 
 // uriOf reads the URI of a request about one resource.

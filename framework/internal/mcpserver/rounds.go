@@ -112,7 +112,7 @@ func canonical(raw json.RawMessage) []byte {
 }
 
 // resume reads the state and answers of earlier rounds from a request.
-func (s *Server) resume(ex *exchange, name string, input any) (*rounds, *rpcError) {
+func (d *dialogs) resume(ex *exchange, name string, input any) (*rounds, *rpcError) {
 	r := &rounds{peer: ex.peer, known: map[string]given{}, binding: func() []string {
 		raw, err := json.Marshal(input)
 		if err != nil { // it was JSON when it came
@@ -137,7 +137,7 @@ func (s *Server) resume(ex *exchange, name string, input any) (*rounds, *rpcErro
 	if params.State == nil { // answers to nothing: ask first
 		return r, nil
 	}
-	if bad := r.take(s.opts.Seal, *params.State, answers); bad != nil {
+	if bad := r.take(d.server.opts.Seal, *params.State, answers); bad != nil {
 		return nil, protocolError(bad)
 	}
 	return r, nil
@@ -200,11 +200,11 @@ type inputRequiredResult struct {
 }
 
 // inputRequired is the result of a request whose questions have no answers yet.
-func (s *Server) inputRequired(ex *exchange) (any, *rpcError) {
+func (d *dialogs) inputRequired(ex *exchange) (any, *rpcError) {
 	r := ex.rounds
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	out := inputRequiredResult{envelope: s.envelope(ex.peer, false), InputRequests: map[string]inputRequest{}}
+	out := inputRequiredResult{envelope: d.server.envelope(ex.peer, false), InputRequests: map[string]inputRequest{}}
 	out.ResultType = string(mcp.ResultTypeInputRequired)
 	st := state{Answers: r.known, Asked: map[string]string{}}
 	for _, q := range r.open {
@@ -218,6 +218,6 @@ func (s *Server) inputRequired(ex *exchange) (any, *rpcError) {
 	if len(text) > maxState {
 		return nil, protocolError(fault.Newf(fault.CallTooLarge, "the client's answers take more than %d bytes", maxState))
 	}
-	out.RequestState = s.opts.Seal.Seal(text, time.Now().Add(ask.Longest(s.opts.AskTimeout, r.open)), r.binding()...)
+	out.RequestState = d.server.opts.Seal.Seal(text, time.Now().Add(ask.Longest(d.server.opts.AskTimeout, r.open)), r.binding()...)
 	return out, nil
 }

@@ -55,17 +55,17 @@ func TestClientCapabilities(t *testing.T) {
 
 // FuzzResume feeds what clients bring from earlier rounds.
 func FuzzResume(f *testing.F) {
-	s := &Server{opts: Options{Name: "fuzz", Version: "1", Seal: seal.Random()}}
+	d := &dialogs{server: &Server{opts: Options{Name: "fuzz", Version: "1", Seal: seal.Random()}}}
 	asked, _ := json.Marshal(state{Asked: map[string]string{"k": "sha256:0"}})
 	ex := func(params []byte) *exchange {
 		return &exchange{message: message{method: "tools/call", params: params}}
 	}
-	fresh, bad := s.resume(ex(nil), "tool", nil)
+	fresh, bad := d.resume(ex(nil), "tool", nil)
 	if bad != nil {
 		f.Fatal(bad.Message)
 	}
 	binding := slices.Clone(fresh.binding())
-	good := s.opts.Seal.Seal(asked, time.Now().Add(time.Hour), binding...)
+	good := d.server.opts.Seal.Seal(asked, time.Now().Add(time.Hour), binding...)
 	for _, seed := range []string{
 		`{}`, `{"requestState":"` + good + `","inputResponses":{"k":{}}}`, `{"requestState":"` + good + `"}`, `{"requestState":null}`,
 		`{"inputResponses":null}`, `{"inputResponses":[1]}`, `{"inputResponses":{"":1,"/~":[]}}`, `{"requestState":{}}`, `{"requestState":"AQ"}`, `[]`, `{`,
@@ -73,7 +73,7 @@ func FuzzResume(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, params []byte) {
-		r, bad := s.resume(ex(params), "tool", nil)
+		r, bad := d.resume(ex(params), "tool", nil)
 		switch {
 		case bad != nil:
 			require.Nil(t, r)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/koan-go/koan/framework/fault"
@@ -32,52 +33,76 @@ func placeOf(p peer, s *Server, uri string) (at place, ok bool) {
 	return at, at.entity != ""
 }
 
-// followRows begins to follow the set that a resource shows rows of, unless the session does so
+// rowFollower follows the sets whose rows a client's resources show.
+type rowFollower struct {
+	server *Server
+
+	mu    sync.Mutex
+	sets  map[string]bool
+	ctx   context.Context // ends with the session; nil while no set is followed
+	stop  context.CancelFunc
+	ended bool
+}
+
+// rowsChanged takes the changes of some entities in a set.
+type rowsChanged func(p peer, set string, changed func(entity string) bool)
+
+// follow begins to follow the set that a resource shows rows of, unless the session does so
 // already: it goes on until the session ends.
-func (s *session) followRows(p peer, uri string) error {
-	at, ok := placeOf(p, s.server, uri)
+func (r *rowFollower) follow(p peer, uri string, notify rowsChanged) error {
+	at, ok := placeOf(p, r.server, uri)
 	if !ok {
 		return nil
 	}
-	if s.server.opts.Feed == nil {
+	if r.server.opts.Feed == nil {
 		return fault.New(fault.CapabilityUnsupported, "changes cannot be followed here")
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.followed[at.set] || s.ended {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.sets[at.set] || r.ended {
 		return nil
 	}
-	if s.followed == nil {
-		s.followed = map[string]bool{}
-		s.following, s.unfollow = context.WithCancel(context.Background())
+	if r.sets == nil {
+		r.sets = map[string]bool{}
+		r.ctx, r.stop = context.WithCancel(context.Background())
 	}
 	// Before the client has its answer: it may read the resource right after.
-	f, err := s.follower(s.following, p, at.set)
+	f, err := r.follower(r.ctx, p, at.set)
 	if err != nil {
 		return err
 	}
-	s.followed[at.set] = true
-	go s.follow(s.following, p, at.set, f)
+	r.sets[at.set] = true
+	go r.run(r.ctx, p, at.set, f, notify)
 	return nil
 }
 
-func (s *session) follower(ctx context.Context, p peer, set string) (*feed.Follower, error) {
-	return s.server.opts.Feed.Follow(ctx, s.rowReader(p), feed.Filter{Sets: []string{set}}, "")
+// close ends with the session.
+func (r *rowFollower) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = true
+	if r.stop != nil {
+		r.stop()
+	}
 }
 
-func (s *session) rowReader(p peer) follow.Reader {
-	return follow.Reader{View: p.view(s.server), Principal: p.principal}
+func (r *rowFollower) follower(ctx context.Context, p peer, set string) (*feed.Follower, error) {
+	return r.server.opts.Feed.Follow(ctx, r.reader(p), feed.Filter{Sets: []string{set}}, "")
+}
+
+func (r *rowFollower) reader(p peer) follow.Reader {
+	return follow.Reader{View: p.view(r.server), Principal: p.principal}
 }
 
 // followAgain is when a session follows again after a failure.
 const followAgain = time.Second
 
-// follow notifies the client of changed rows until ctx ends.
-func (s *session) follow(ctx context.Context, p peer, set string, f *feed.Follower) {
+// run notifies of changed rows until ctx ends.
+func (r *rowFollower) run(ctx context.Context, p peer, set string, f *feed.Follower, notify rowsChanged) {
 	for {
 		for {
-			events, err := f.Next(ctx, func() (follow.Reader, error) { return s.rowReader(p), nil })
-			s.notifyRows(p, set, func(entity string) bool {
+			events, err := f.Next(ctx, func() (follow.Reader, error) { return r.reader(p), nil })
+			notify(p, set, func(entity string) bool {
 				return slices.ContainsFunc(events, func(e feed.Event) bool { return e.Entity == entity })
 			})
 			if err != nil {
@@ -91,32 +116,22 @@ func (s *session) follow(ctx context.Context, p peer, set string, f *feed.Follow
 				return
 			case <-time.After(followAgain):
 			}
-			f, _ = s.follower(ctx, p, set) // else later
+			f, _ = r.follower(ctx, p, set) // else later
 		}
-		s.notifyRows(p, set, func(string) bool { return true }) // whatever was missed
+		notify(p, set, func(string) bool { return true }) // whatever was missed
 	}
 }
 
 // notifyRows notifies the client of the resources that show rows of some entities in a set.
-func (s *session) notifyRows(p peer, set string, changed func(entity string) bool) {
+func (s *subscriptions) notifyRows(p peer, set string, changed func(entity string) bool) {
 	shows := func(uri string) bool {
 		at, ok := placeOf(p, s.server, uri)
 		return ok && at.set == set && changed(at.entity)
 	}
-	s.mu.Lock()
-	var watched []string
-	for uri := range s.watched {
-		watched = append(watched, uri)
-	}
-	var subs []*subscription
-	for _, sub := range s.listening {
-		subs = append(subs, sub)
-	}
-	s.mu.Unlock()
-	slices.Sort(watched)
 	notShown := func(uri string) bool { return !shows(uri) }
+	_, watched := s.state()
 	s.notifyUpdated(nil, slices.DeleteFunc(watched, notShown))
-	for _, sub := range subs {
+	for _, sub := range s.requests.subscribed() {
 		s.notifyUpdated(sub, slices.DeleteFunc(slices.Clone(sub.filter.ResourceSubscriptions), notShown))
 	}
 }

@@ -180,7 +180,7 @@ func (s *Server) CatalogChanged() {
 	}
 	s.mu.Unlock()
 	for _, ss := range open {
-		ss.notifyListsChanged()
+		ss.subscriptions.notifyListsChanged()
 	}
 }
 

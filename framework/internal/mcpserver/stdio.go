@@ -33,7 +33,7 @@ func (s *Server) serveLines(ctx context.Context, p auth.Principal, in io.Reader,
 	defer stop(nil)
 	box := newOutbox(s.opts.MaxBufferBytes)
 	ss := newSession(s, box)
-	ss.lasting = &ask.Session{}
+	ss.dialogs.lasting = &ask.Session{}
 	s.add(ss)
 	defer s.remove(ss)
 
@@ -58,7 +58,7 @@ func (s *Server) serveLines(ctx context.Context, p auth.Principal, in io.Reader,
 	if err == nil {
 		waitFor(done, s.opts.Grace, ctx.Done(), box.failed)
 	}
-	ss.stop(errEnding)
+	ss.requests.stop(errEnding)
 	waitFor(done, 2*settle, nil, nil)
 	box.close()
 	err = errors.Join(err, s.flush(ctx, box, written))

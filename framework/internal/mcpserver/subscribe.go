@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -24,9 +25,37 @@ type subscription struct {
 	peer   peer
 }
 
+// subscriptions notify a client of changes of the lists, of resources and of tasks: in the modern
+// era what it subscribed to, in the older one the lists and the resources that its session watches.
+type subscriptions struct {
+	server   *Server
+	out      sink      // of the session
+	requests *requests // among which are the subscriptions of the modern era
+	rows     rowFollower
+
+	mu      sync.Mutex
+	ready   bool // the client said notifications/initialized, and its session has not ended
+	ended   bool
+	watched map[string]struct{} // by URI, of resources/subscribe
+}
+
+// open lets the client of a session hear of changes.
+func (s *subscriptions) open() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ready = !s.ended
+}
+
+// state returns whether the session hears of changes, and the resources that it watches.
+func (s *subscriptions) state() (ready bool, watched []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ready, slices.Sorted(maps.Keys(s.watched))
+}
+
 // listen opens a subscription. Its acknowledgement lists what was granted: of resources,
 // those that exist.
-func (s *session) listen(m message, p peer, to sink, answer func(any, *rpcError)) {
+func (s *subscriptions) listen(m message, p peer, to sink, answer func(any, *rpcError)) {
 	var params struct {
 		Notifications struct {
 			mcp.SubscriptionFilter
@@ -53,19 +82,19 @@ func (s *session) listen(m message, p peer, to sink, answer func(any, *rpcError)
 		}
 	}
 	for _, uri := range sub.filter.ResourceSubscriptions {
-		if err := s.followRows(p, uri); err != nil {
+		if err := s.rows.follow(p, uri, s.notifyRows); err != nil {
 			answer(nil, protocolError(fault.From(err)))
 			return
 		}
 	}
-	if bad := s.addSubscription(sub); bad != nil {
+	if bad := s.requests.subscribe(sub); bad != nil {
 		answer(nil, bad)
 		return
 	}
 	s.notify(mcp.MethodNotificationSubscriptionsAcknowledged, sub, map[string]any{"notifications": granted})
 	if sub.filter.IsEmpty() && len(sub.tasks) == 0 {
-		s.cancel(m.id)
-		s.endSubscription(sub)
+		s.requests.cancel(m.id)
+		s.end(sub)
 	}
 	for _, t := range sub.tasks {
 		t.watchBy(sub, func(state taskState) bool { return s.notifyTask(sub, state) })
@@ -73,11 +102,8 @@ func (s *session) listen(m message, p peer, to sink, answer func(any, *rpcError)
 }
 
 // notifyTask sends the state of a task to a subscription, and reports whether that is open.
-func (s *session) notifyTask(sub *subscription, state taskState) bool {
-	s.mu.Lock()
-	open := s.listening[sub.key] == sub
-	s.mu.Unlock()
-	if !open {
+func (s *subscriptions) notifyTask(sub *subscription, state taskState) bool {
+	if !s.requests.isOpen(sub) {
 		return false
 	}
 	var params map[string]any
@@ -92,63 +118,35 @@ func (s *session) notifyTask(sub *subscription, state taskState) bool {
 	return true
 }
 
-func (s *session) addSubscription(sub *subscription) *rpcError {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.ended:
-		return protocolError(fault.New(fault.Cancelled, "the connection is ending"))
-	case s.calls[sub.key] != nil || s.listening[sub.key] != nil:
-		return protocolError(fault.Newf(fault.InvalidRequest, "a request with the id %s is in flight", sub.id))
-	}
-	limit := s.maxStreams
-	if limit == 0 {
-		limit = s.server.now().QueueMax
-	}
-	if open, ok := s.streams.Enter(limit); !ok {
-		f := fault.Newf(fault.QueueOverloaded, "%d subscriptions are open, which is the limit", open)
-		return protocolError(f.WithDetails(map[string]any{"queue": map[string]any{"max": limit, "size": open}}))
-	}
-	s.listening[sub.key] = sub
-	return nil
-}
-
-func (s *session) endSubscription(sub *subscription) {
+func (s *subscriptions) end(sub *subscription) {
 	result := s.server.envelope(sub.peer, false)
 	result.Meta[mcp.MetaKeySubscriptionID] = sub.id
 	sub.end(result, nil)
 }
 
-func (s *session) closeSubscriptions() {
+// close ends the subscriptions that are still open, and all notifications with them.
+func (s *subscriptions) close(open map[string]*subscription) {
 	s.mu.Lock()
-	open := s.listening
-	s.listening = map[string]*subscription{}
+	s.ready, s.ended = false, true
 	s.mu.Unlock()
+	s.rows.close()
 	for _, sub := range open {
-		s.streams.Leave()
-		s.endSubscription(sub)
+		s.end(sub)
 	}
 }
 
 // notifyListsChanged notifies the client that lists have changed, and with them every resource,
 // since all of them are made from the catalog: an older client once it is ready, a modern one if
 // it has subscribed to it.
-func (s *session) notifyListsChanged() {
-	s.mu.Lock()
-	ready := s.ready && !s.ended
-	var subs []*subscription
-	for _, sub := range s.listening {
-		subs = append(subs, sub)
-	}
-	watched := slices.Sorted(maps.Keys(s.watched))
-	s.mu.Unlock()
+func (s *subscriptions) notifyListsChanged() {
+	ready, watched := s.state()
 	if ready {
 		s.notify(mcp.MethodNotificationToolsListChanged, nil, nil)
 		s.notify(mcp.MethodNotificationResourcesListChanged, nil, nil)
 		s.notify(mcp.MethodNotificationPromptsListChanged, nil, nil)
 		s.notifyUpdated(nil, watched)
 	}
-	for _, sub := range subs {
+	for _, sub := range s.requests.subscribed() {
 		if sub.filter.ToolsListChanged {
 			s.notify(mcp.MethodNotificationToolsListChanged, sub, nil)
 		}
@@ -163,7 +161,7 @@ func (s *session) notifyListsChanged() {
 }
 
 // notifyUpdated notifies the client that resources may have changed.
-func (s *session) notifyUpdated(sub *subscription, uris []string) {
+func (s *subscriptions) notifyUpdated(sub *subscription, uris []string) {
 	for _, uri := range uris {
 		s.notify(mcp.MethodNotificationResourceUpdated, sub, map[string]any{"uri": uri})
 	}
@@ -173,7 +171,7 @@ func (s *session) notifyUpdated(sub *subscription, uris []string) {
 const maxWatched = 1000
 
 // existingURIs are those of some URIs that the client can read, each once.
-func (s *session) existingURIs(p peer, uris []string) []string {
+func (s *subscriptions) existingURIs(p peer, uris []string) []string {
 	v := p.view(s.server)
 	var out []string
 	for _, uri := range uris[:min(len(uris), maxWatched)] {
@@ -185,7 +183,7 @@ func (s *session) existingURIs(p peer, uris []string) []string {
 }
 
 // watch handles resources/subscribe of the older era, unwatch resources/unsubscribe.
-func (s *session) watch(_ context.Context, m message, p peer) (any, *rpcError) {
+func (s *subscriptions) watch(_ context.Context, m message, p peer) (any, *rpcError) {
 	uri, bad := uriOf(m)
 	if bad != nil {
 		return nil, bad
@@ -193,7 +191,7 @@ func (s *session) watch(_ context.Context, m message, p peer) (any, *rpcError) {
 	if len(s.existingURIs(p, []string{uri})) == 0 {
 		return nil, noResource(p, uri)
 	}
-	if err := s.followRows(p, uri); err != nil {
+	if err := s.rows.follow(p, uri, s.notifyRows); err != nil {
 		return nil, protocolError(fault.From(err))
 	}
 	s.mu.Lock()
@@ -201,11 +199,14 @@ func (s *session) watch(_ context.Context, m message, p peer) (any, *rpcError) {
 	if _, known := s.watched[uri]; !known && len(s.watched) >= maxWatched {
 		return nil, protocolError(fault.Newf(fault.QueueOverloaded, "%d resources are watched, which is the limit", maxWatched))
 	}
+	if s.watched == nil {
+		s.watched = map[string]struct{}{}
+	}
 	s.watched[uri] = struct{}{}
 	return struct{}{}, nil
 }
 
-func (s *session) unwatch(_ context.Context, m message, _ peer) (any, *rpcError) {
+func (s *subscriptions) unwatch(_ context.Context, m message, _ peer) (any, *rpcError) {
 	uri, bad := uriOf(m)
 	if bad != nil {
 		return nil, bad
@@ -217,7 +218,7 @@ func (s *session) unwatch(_ context.Context, m message, _ peer) (any, *rpcError)
 }
 
 // notify sends a notification, on behalf of a subscription if it is not nil.
-func (s *session) notify(method string, sub *subscription, params map[string]any) {
+func (s *subscriptions) notify(method string, sub *subscription, params map[string]any) {
 	to := s.out
 	if sub != nil {
 		to = sub.to

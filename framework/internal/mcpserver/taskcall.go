@@ -26,16 +26,16 @@ const resultTypeTask = "task"
 // openTask makes the task that a call becomes if it takes long or asks. It returns nil for a
 // client that did not declare tasks with this request, for one that answers the questions of
 // an ordinary call, and for one that has too many.
-func (s *session) openTask(ex *exchange) *task {
+func (c toolCalls) openTask(ex *exchange) *task {
 	if !ex.tasks || bytes.Contains(ex.params, []byte(`"requestState"`)) {
 		return nil
 	}
 	now := time.Now()
 	t := &task{
 		id: observe.NewRunID(), subject: ex.principal.Subject, peer: ex.peer, created: now, taskProgress: taskProgress{updated: now},
-		taskQuestions: taskQuestions{limit: s.server.opts.AskTimeout, asked: make(chan struct{})}, done: make(chan struct{}), stop: func(error) {},
+		taskQuestions: taskQuestions{limit: c.server.opts.AskTimeout, asked: make(chan struct{})}, done: make(chan struct{}), stop: func(error) {},
 	}
-	if !s.server.tasks.open(t, s.server.now().QueueMax) {
+	if !c.server.tasks.open(t, c.server.now().QueueMax) {
 		return nil
 	}
 	return t
@@ -43,7 +43,7 @@ func (s *session) openTask(ex *exchange) *task {
 
 // callAsTask makes a call that may outlive its request. It is answered with its result if
 // it ends soon, else with the task. Until then it ends with its request, as any other.
-func (s *session) callAsTask(ctx context.Context, ex *exchange, view *catalog.View, tool toolset.Call) (any, *rpcError) {
+func (c toolCalls) callAsTask(ctx context.Context, ex *exchange, view *catalog.View, tool toolset.Call) (any, *rpcError) {
 	t := ex.task
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	t.stop = stop
@@ -52,11 +52,11 @@ func (s *session) callAsTask(ctx context.Context, ex *exchange, view *catalog.Vi
 	var failed *rpcError
 	go func() {
 		growStack()
-		defer func() { t.end(result, s.server.redactError(failed)) }()
-		defer s.recovered(ex.message, &result, &failed)
-		result, failed = s.makeCall(work, ex, view, tool)
+		defer func() { t.end(result, c.server.redactError(failed)) }()
+		defer c.server.recovered(ex.message, &result, &failed)
+		result, failed = c.makeCall(work, ex, view, tool)
 	}()
-	soon := time.NewTimer(s.server.opts.TaskAfter)
+	soon := time.NewTimer(c.server.opts.TaskAfter)
 	defer soon.Stop()
 	select {
 	case <-t.done:
@@ -65,7 +65,7 @@ func (s *session) callAsTask(ctx context.Context, ex *exchange, view *catalog.Vi
 	case <-ctx.Done():
 	}
 	if ctx.Err() == nil && detach() && t.hand() {
-		return s.created(ex, t), nil
+		return c.created(ex, t), nil
 	}
 	<-t.done
 	t.mu.Lock()
@@ -77,9 +77,9 @@ func (s *session) callAsTask(ctx context.Context, ex *exchange, view *catalog.Vi
 }
 
 // created is the answer to a call that has become a task.
-func (s *session) created(ex *exchange, t *task) taskState {
+func (c toolCalls) created(ex *exchange, t *task) taskState {
 	state := t.state()
-	state = state.enveloped(s.server, ex.peer)
+	state = state.enveloped(c.server, ex.peer)
 	state.ResultType = resultTypeTask
 	state.Result, state.Error, state.InputRequests = nil, nil, nil // tasks/get has them
 	return state
@@ -100,8 +100,11 @@ func taskOf(m message) (id string, ok bool) {
 	return id, ok
 }
 
-// admitTask reads which task a request is about.
-func (s *session) admitTask(m message, p peer) (id string, bad *rpcError) {
+// taskRequests answers the requests about tasks.
+type taskRequests struct{ server *Server }
+
+// admit reads which task a request is about.
+func (t taskRequests) admit(m message, p peer) (id string, bad *rpcError) {
 	if !p.tasks {
 		return "", noTasks()
 	}
@@ -129,19 +132,19 @@ func unknownTask(id string) *rpcError {
 
 const invalidParams = -32602
 
-// getTask handles tasks/get.
-func (s *session) getTask(ctx context.Context, m message, p peer) (any, *rpcError) {
-	id, bad := s.admitTask(m, p)
+// get handles tasks/get.
+func (t taskRequests) get(ctx context.Context, m message, p peer) (any, *rpcError) {
+	id, bad := t.admit(m, p)
 	if bad != nil {
 		return nil, bad
 	}
 	var state taskState
-	if t := s.server.tasks.find(id, p.principal.Subject); t != nil {
-		state = t.state()
-	} else if state, bad = s.recall(ctx, p, id); bad != nil {
+	if one := t.server.tasks.find(id, p.principal.Subject); one != nil {
+		state = one.state()
+	} else if state, bad = t.recall(ctx, p, id); bad != nil {
 		return nil, bad
 	}
-	return state.enveloped(s.server, p), nil
+	return state.enveloped(t.server, p), nil
 }
 
 // enveloped is the state as a result of the protocol.
@@ -152,9 +155,9 @@ func (state taskState) enveloped(s *Server, p peer) taskState {
 	return state
 }
 
-// updateTask handles tasks/update: the client's answers.
-func (s *session) updateTask(ctx context.Context, m message, p peer) (any, *rpcError) {
-	id, bad := s.admitTask(m, p)
+// update handles tasks/update: the client's answers.
+func (t taskRequests) update(ctx context.Context, m message, p peer) (any, *rpcError) {
+	id, bad := t.admit(m, p)
 	if bad != nil {
 		return nil, bad
 	}
@@ -168,24 +171,24 @@ func (s *session) updateTask(ctx context.Context, m message, p peer) (any, *rpcE
 	if wrong != nil {
 		return nil, protocolError(wrong)
 	}
-	if t := s.server.tasks.find(id, p.principal.Subject); t != nil {
-		t.deliver(answers)
-	} else if _, bad = s.recall(ctx, p, id); bad != nil {
+	if one := t.server.tasks.find(id, p.principal.Subject); one != nil {
+		one.deliver(answers)
+	} else if _, bad = t.recall(ctx, p, id); bad != nil {
 		return nil, bad
 	}
-	return s.server.envelope(p, false), nil
+	return t.server.envelope(p, false), nil
 }
 
-// cancelTask handles tasks/cancel. A task that has ended stays as it is.
-func (s *session) cancelTask(ctx context.Context, m message, p peer) (any, *rpcError) {
-	id, bad := s.admitTask(m, p)
+// cancel handles tasks/cancel. A task that has ended stays as it is.
+func (t taskRequests) cancel(ctx context.Context, m message, p peer) (any, *rpcError) {
+	id, bad := t.admit(m, p)
 	if bad != nil {
 		return nil, bad
 	}
-	if t := s.server.tasks.find(id, p.principal.Subject); t != nil {
-		t.cancel()
-	} else if _, bad = s.recall(ctx, p, id); bad != nil {
+	if one := t.server.tasks.find(id, p.principal.Subject); one != nil {
+		one.cancel()
+	} else if _, bad = t.recall(ctx, p, id); bad != nil {
 		return nil, bad
 	}
-	return s.server.envelope(p, false), nil
+	return t.server.envelope(p, false), nil
 }

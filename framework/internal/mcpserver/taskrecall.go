@@ -30,8 +30,8 @@ type runReport struct {
 
 // recall returns a task that this process does not know, since another one made it before: as
 // the journal says that its run ended.
-func (s *session) recall(ctx context.Context, p peer, id string) (taskState, *rpcError) {
-	view := p.view(s.server)
+func (t taskRequests) recall(ctx context.Context, p peer, id string) (taskState, *rpcError) {
+	view := p.view(t.server)
 	page := view.Snapshot().Document(catalog.RunReportURI)
 	if page == nil {
 		return taskState{}, unknownTask(id)
@@ -59,7 +59,7 @@ func (s *session) recall(ctx context.Context, p peer, id string) (taskState, *rp
 		state.Status, state.StatusMessage = mcp.TaskStatusCancelled, r.Message
 		return state, nil
 	}
-	body, ok := s.recallBody(ctx, p, view, id, r)
+	body, ok := t.recallBody(ctx, p, view, id, r)
 	if !ok {
 		f := fault.Newf(fault.NotFound, "the call of %s ended well before the server was started again, and what it returned is no longer kept", r.Tool).
 			WithHint("What it wrote is in the data; koan://runs/%s has what is known of it.", id)
@@ -80,10 +80,10 @@ func (s *session) recall(ctx context.Context, p peer, id string) (taskState, *rp
 
 // recallBody returns the body of the result of a run that has ended: of a script what it
 // returned, of another tool the fault that it ended in.
-func (s *session) recallBody(ctx context.Context, p peer, view *catalog.View, id string, r runReport) (json.RawMessage, bool) {
+func (t taskRequests) recallBody(ctx context.Context, p peer, view *catalog.View, id string, r runReport) (json.RawMessage, bool) {
 	if parsed, err := catalog.ParseID(r.Operation); err == nil && parsed.Kind == catalog.KindCode && view.Snapshot().Operation(statusCode) != nil {
 		input, _ := json.Marshal(map[string]string{"runId": id}) // a text
-		out, _, err := s.server.opts.Engine.Invoke(ctx, run.Request{View: view, Principal: p.principal, ID: statusCode, Input: input, Surface: "mcp"})
+		out, _, err := t.server.opts.Engine.Invoke(ctx, run.Request{View: view, Principal: p.principal, ID: statusCode, Input: input, Surface: "mcp"})
 		var said struct {
 			Result json.RawMessage `json:"result"`
 		}

@@ -34,13 +34,16 @@ type toolsResult struct {
 	NextCursor string            `json:"nextCursor,omitempty"`
 }
 
-func (s *session) listTools(_ context.Context, m message, p peer) (any, *rpcError) {
-	rows := toolRows(p.view(s.server), s.server.now().Tools)
-	page, next, bad := s.page(rows, m)
+// lists answers the requests for what the catalog has for a client, in pages.
+type lists struct{ server *Server }
+
+func (l lists) tools(_ context.Context, m message, p peer) (any, *rpcError) {
+	rows := toolRows(p.view(l.server), l.server.now().Tools)
+	page, next, bad := l.page(rows, m)
 	if bad != nil {
 		return nil, bad
 	}
-	return toolsResult{envelope: s.server.envelope(p, true), Tools: rawRows(page), NextCursor: next}, nil
+	return toolsResult{envelope: l.server.envelope(p, true), Tools: rawRows(page), NextCursor: next}, nil
 }
 
 func rawRows(rows []listed) []json.RawMessage {
@@ -53,7 +56,7 @@ func rawRows(rows []listed) []json.RawMessage {
 
 // page returns the page that a request asks for. A cursor names the last entry before it,
 // so that it stays valid while the list changes.
-func (s *session) page(rows []listed, m message) ([]listed, string, *rpcError) {
+func (l lists) page(rows []listed, m message) ([]listed, string, *rpcError) {
 	var params struct {
 		Cursor *string `json:"cursor"`
 	}
@@ -75,7 +78,7 @@ func (s *session) page(rows []listed, m message) ([]listed, string, *rpcError) {
 		}
 		start = at + 1
 	}
-	end := min(start+s.server.opts.PageSize, len(rows))
+	end := min(start+l.server.opts.PageSize, len(rows))
 	page := rows[start:end]
 	if end == len(rows) {
 		return page, "", nil
