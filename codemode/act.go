@@ -19,16 +19,16 @@ import (
 // act carries out one call of an action: its script runs in a worker of its own, in the
 // transactions of the call.
 type act struct {
-	p      *provider
-	action *actions.Action
-	call   catalog.Call
-	nest   *run.Nest
+	scripts *scripts
+	action  *actions.Action
+	call    catalog.Call
+	nest    *run.Nest
 }
 
-// actionHandler serves an action's operation.
-func (p *provider) actionHandler(a *actions.Action) catalog.Handler {
+// handler serves an action's operation.
+func (p *actionProvider) handler(a *actions.Action) catalog.Handler {
 	return func(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
-		x := &act{p: p, action: a, call: call, nest: run.NestOf(ctx)}
+		x := &act{scripts: p.scripts, action: a, call: call, nest: run.NestOf(ctx)}
 		if x.nest == nil {
 			return nil, fault.New(fault.Internal, "an action is called as a part of a run")
 		}
@@ -40,7 +40,7 @@ func (x *act) run(ctx context.Context) (json.RawMessage, error) {
 	spent := spendingOf(ctx)
 	inner := spent != nil
 	if !inner {
-		spent = &spending{limits: x.p.config().limits.Limits}
+		spent = &spending{limits: x.scripts.config().limits.Limits}
 		ctx = withSpending(ctx, spent)
 	}
 	if err := spent.admit(); err != nil {
@@ -51,13 +51,13 @@ func (x *act) run(ctx context.Context) (json.RawMessage, error) {
 		return nil, err
 	}
 	job.Inner = inner
-	timed, cancel := deadline.WithTimeout(ctx, x.p.config().wall, timeUp)
+	timed, cancel := deadline.WithTimeout(ctx, x.scripts.config().wall, timeUp)
 	defer cancel()
 	timed, stop := context.WithCancel(timed)
 	defer stop()
-	h := newHost(x.call, x.nest.View(), x.nest, x.nest.Attempt(), x.p.app, job.Limits, x.nest.Attempt().Run().Spec().MaxCalls)
+	h := newHost(x.call, x.nest.View(), x.nest, x.nest.Attempt(), x.scripts.app, job.Limits, x.nest.Attempt().Run().Spec().MaxCalls)
 	h.log = func(l wire.Log) { x.log(ctx, l) }
-	res, err := x.p.executor.Execute(timed, job, h)
+	res, err := x.scripts.executor.Execute(timed, job, h)
 	if err == nil && res.Fault == nil {
 		err = h.exceededLimit()
 	}
@@ -92,7 +92,7 @@ func (x *act) job(l wire.Limits) (*wire.Job, error) {
 	return &wire.Job{
 		Task: wire.Execute, Action: true, Code: x.action.Code, Language: x.action.Language, Args: x.call.Input(),
 		Occasion: wire.Occasion{RunID: x.call.Run(), Set: x.nest.Set(), DryRun: x.call.DryRun(), NowMs: now.UnixMilli(), Seed: x.nest.Seed()},
-		Bindings: x.p.bindings(x.nest.View(), x.action.Code, x.action.Language), Limits: l, Principal: owner,
+		Bindings: x.scripts.bindings(x.nest.View(), x.action.Code, x.action.Language), Limits: l, Principal: owner,
 	}, nil
 }
 
@@ -100,7 +100,7 @@ func (x *act) job(l wire.Limits) (*wire.Job, error) {
 // the caller may not know.
 func (x *act) log(ctx context.Context, l wire.Log) {
 	if x.nest.App() {
-		x.p.log.Log(ctx, levels[l.Level], "an action says: "+l.Message, "action", x.action.Name, "run", x.call.Run())
+		x.scripts.log.Log(ctx, levels[l.Level], "an action says: "+l.Message, "action", x.action.Name, "run", x.call.Run())
 		return
 	}
 	x.call.Log(levels[l.Level], x.action.Name+": "+l.Message)
@@ -179,5 +179,5 @@ func aboutScript(c fault.Code) bool {
 }
 
 func (x *act) report(ctx context.Context, level slog.Level, f *fault.Fault) {
-	x.p.log.Log(ctx, level, "an action failed", "action", x.action.Name, "file", x.action.File, "line", f.Line, "code", f.Code, "problem", f.Message, "run", x.call.Run())
+	x.scripts.log.Log(ctx, level, "an action failed", "action", x.action.Name, "file", x.action.File, "line", f.Line, "code", f.Code, "problem", f.Message, "run", x.call.Run())
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// ActionFile returns the file of an action that does what a script did, with an input as the
+// newFile returns the file of an action that does what a script did, with an input as the
 // script's arguments were. It has its caller's rights. Its example has placeholders: every client
 // reads it, and the arguments were for that run alone.
-func (p *provider) ActionFile(ctx context.Context, name, code, in string, args json.RawMessage) (file string, text []byte, err error) {
+func (p *actionProvider) newFile(ctx context.Context, name, code, in string, args json.RawMessage) (file string, text []byte, err error) {
 	if other := p.taken(name); other != "" {
 		return "", nil, fault.Newf(fault.InvalidPayload, "%s is named %q already", other, name)
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync"
+	"sync/atomic"
 
 	"github.com/koan-go/koan/codemode/internal/actions"
 	"github.com/koan-go/koan/codemode/internal/wire"
@@ -42,8 +44,19 @@ func (o Options) embedded() fs.FS {
 	return o.Actions
 }
 
+// actionProvider offers the actions in files.
+type actionProvider struct {
+	opts    Options
+	scripts *scripts
+	changed func() // the app's
+
+	set      atomic.Pointer[actions.Set] // nil: the app has no files of actions
+	unwatch  context.CancelFunc          // nil: no folder is watched
+	watching sync.WaitGroup
+}
+
 // taken says what else has the name of an action.
-func (p *provider) taken(name string) string {
+func (p *actionProvider) taken(name string) string {
 	if name == promptName {
 		return "a prompt"
 	}
@@ -53,15 +66,15 @@ func (p *provider) taken(name string) string {
 	return ""
 }
 
-// hasActions reports whether the app has files of actions, which run even where callers may
+// configured reports whether the app has files of actions, which run even where callers may
 // send no scripts.
-func (p *provider) hasActions(v catalog.Values) bool {
+func (p *actionProvider) configured(v catalog.Values) bool {
 	return p.opts.Actions != nil && v.Bool(keyActionsEmbedded) || v.String(keyActionsDir) != ""
 }
 
-// openActions reads the files of actions, and follows those of the configured folder.
-func (p *provider) openActions(ctx context.Context, v catalog.Values) error {
-	l := &actions.Loader{Named: actionOf, Read: p.declared, Taken: p.taken, MaxCode: func() int { return p.config().maxCodeLength }}
+// open reads the files of actions, and follows those of the configured folder.
+func (p *actionProvider) open(ctx context.Context, v catalog.Values) error {
+	l := &actions.Loader{Named: actionOf, Read: p.declared, Taken: p.taken, MaxCode: func() int { return p.scripts.config().maxCodeLength }}
 	if p.opts.Actions != nil && v.Bool(keyActionsEmbedded) {
 		l.Folders = append(l.Folders, actions.Folder{FS: p.opts.embedded(), Label: "actions (embedded)"})
 	}
@@ -79,52 +92,59 @@ func (p *provider) openActions(ctx context.Context, v catalog.Values) error {
 	if err != nil {
 		return err
 	}
-	p.actions.Store(set)
+	p.set.Store(set)
 	for _, w := range set.Problems {
-		p.reportAction(w)
+		p.report(w)
 	}
 	if dir != "" {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		p.unwatch = cancel
-		p.watching.Go(func() { actions.Watch(ctx, regular.Dir(dir), actionOf, func() { p.reloadActions(ctx, l) }) })
+		p.watching.Go(func() { actions.Watch(ctx, regular.Dir(dir), actionOf, func() { p.reload(ctx, l) }) })
 	}
 	return nil
 }
 
-// reloadActions offers what the files are now. Where the folder cannot be read, nothing
+// reload offers what the files are now. Where the folder cannot be read, nothing
 // changes.
-func (p *provider) reloadActions(ctx context.Context, l *actions.Loader) {
-	last := p.actions.Load()
+func (p *actionProvider) reload(ctx context.Context, l *actions.Loader) {
+	last := p.set.Load()
 	next, err := l.Load(ctx, last)
 	switch {
 	case ctx.Err() != nil:
 		return
 	case err != nil:
-		p.log.Error("the actions stay as they are", "error", err)
+		p.scripts.log.Error("the actions stay as they are", "error", err)
 		return
 	case next.Equal(last):
 		return
 	}
-	p.actions.Store(next)
+	p.set.Store(next)
 	for _, w := range next.Problems {
-		p.reportAction(w)
+		p.report(w)
 	}
-	p.log.Info("the actions have changed", "actions", len(next.Actions), "problems", len(next.Problems))
+	p.scripts.log.Info("the actions have changed", "actions", len(next.Actions), "problems", len(next.Problems))
 	p.changed()
 }
 
-func (p *provider) reportAction(w actions.Problem) {
-	p.log.Error("an action is wrong: "+w.Error(), "hint", w.Hint)
+func (p *actionProvider) report(w actions.Problem) {
+	p.scripts.log.Error("an action is wrong: "+w.Error(), "hint", w.Hint)
+}
+
+// close stops to follow the files; what is being read of them still needs the executor until it ends.
+func (p *actionProvider) close() {
+	if p.unwatch != nil {
+		p.unwatch()
+	}
 }
 
 // declared reads the declaration of a file in a worker: nothing of it runs, but nobody has
 // looked at the file either.
-func (p *provider) declared(ctx context.Context, code, language string) (*wire.Declaration, *fault.Fault, error) {
-	ctx, cancel := context.WithTimeout(ctx, p.config().wall)
+func (p *actionProvider) declared(ctx context.Context, code, language string) (*wire.Declaration, *fault.Fault, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.scripts.config().wall)
 	defer cancel()
-	job := p.job(wire.Declare, code)
+	job := p.scripts.job(wire.Declare, code)
 	job.Language, job.Action, job.Principal = language, true, "actions"
-	res, err := p.executor.Execute(ctx, job, noHost{})
+	res, err := p.scripts.executor.Execute(ctx, job, noHost{})
 	var f *fault.Fault
 	switch {
 	case err == nil && res.Fault != nil:
@@ -141,19 +161,19 @@ func (p *provider) declared(ctx context.Context, code, language string) (*wire.D
 	return &d, nil, nil
 }
 
-// actionOperations are what the files of actions declare.
-func (p *provider) actionOperations() (out []*catalog.Operation) {
-	set := p.actions.Load()
+// operations are what the files of actions declare.
+func (p *actionProvider) operations() (out []*catalog.Operation) {
+	set := p.set.Load()
 	if set == nil {
 		return nil
 	}
 	for _, a := range set.Actions {
-		out = append(out, p.actionOperation(a))
+		out = append(out, p.operation(a))
 	}
 	return out
 }
 
-func (p *provider) actionOperation(a *actions.Action) *catalog.Operation {
+func (p *actionProvider) operation(a *actions.Action) *catalog.Operation {
 	op := &catalog.Operation{
 		ID: catalog.ActionID(a.Name),
 		Contract: catalog.Contract{
@@ -162,8 +182,8 @@ func (p *provider) actionOperation(a *actions.Action) *catalog.Operation {
 		},
 		Listing: catalog.Listing{Title: a.Title, Summary: a.Description, Reach: catalog.Everywhere},
 		Work: catalog.Work{
-			Handler: p.actionHandler(a),
-			Nested:  true, Rights: &catalog.Rights{App: a.App, Sets: a.Sets, Declared: a.Declared}, Quota: p.config().maxCalls,
+			Handler: p.handler(a),
+			Nested:  true, Rights: &catalog.Rights{App: a.App, Sets: a.Sets, Declared: a.Declared}, Quota: p.scripts.config().maxCalls,
 		},
 	}
 	if len(a.Examples) > 0 {
@@ -179,9 +199,9 @@ func (p *provider) actionOperation(a *actions.Action) *catalog.Operation {
 	return op
 }
 
-// actionChecks are the lines of `doctor` about actions.
-func (p *provider) actionChecks() (out []catalog.Check) {
-	set := p.actions.Load()
+// checks are the lines of `doctor` about actions.
+func (p *actionProvider) checks() (out []catalog.Check) {
+	set := p.set.Load()
 	if set == nil {
 		return nil
 	}

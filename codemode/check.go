@@ -28,23 +28,23 @@ func decodeValidate(in catalog.Input) (catalog.Decoded, error) {
 
 // validate serves koan.code.validate: it parses and checks in a worker, opens no
 // run and counts no call.
-func (p *provider) validate(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
+func (k koanFace) validate(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
 	in := call.Decoded().(validateInput)
-	if err := p.admitCode(in.code); err != nil {
+	if err := k.scripts.admitCode(in.code); err != nil {
 		return wire.Marshal(verdict{Error: fault.From(err).Message})
 	}
-	timed, cancel := context.WithTimeout(ctx, p.config().wall)
+	timed, cancel := context.WithTimeout(ctx, k.scripts.config().wall)
 	defer cancel()
-	call, _, release := p.awaitScript(timed, call, in.code, in.language, nil)
+	call, _, release := k.scripts.tools.awaitScript(timed, call, in.code, in.language, nil)
 	defer release()
-	job := p.job(wire.Validate, in.code)
+	job := k.scripts.job(wire.Validate, in.code)
 	job.Principal = call.Principal().Subject
-	job.Language, job.CallTool = in.language, p.has(faceGateway)
-	job.Bindings = p.bindings(call.View(), in.code, in.language)
-	res, err := p.executor.Execute(timed, job, &checkHost{ctx: ctx})
+	job.Language, job.CallTool = in.language, k.scripts.offers(faceGateway)
+	job.Bindings = k.scripts.bindings(call.View(), in.code, in.language)
+	res, err := k.scripts.executor.Execute(timed, job, &checkHost{ctx: ctx})
 	switch {
 	case err != nil && timed.Err() != nil && ctx.Err() == nil:
-		return wire.Marshal(verdict{Error: fmt.Sprintf("the check took longer than %d ms", p.config().wall.Milliseconds())})
+		return wire.Marshal(verdict{Error: fmt.Sprintf("the check took longer than %d ms", k.scripts.config().wall.Milliseconds())})
 	case err != nil:
 		return nil, err
 	}

@@ -149,7 +149,7 @@ func (e *execution) traced(calls []run.CallRecord) []run.CallRecord {
 	v := e.call.View()
 	names := catalog.Memo(v, tracedKey{}, func() map[string]run.CallRecord {
 		out := map[string]run.CallRecord{}
-		for _, s := range bind.Servers(v, e.p.app) {
+		for _, s := range bind.Servers(v, e.scripts.app) {
 			for i, op := range s.Operations {
 				out[v.Snapshot().ToolName(op.ID)] = run.CallRecord{ServerID: s.ID, ToolName: s.Tools[i].Name}
 			}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/approval"
@@ -110,10 +109,10 @@ type execution struct {
 
 // scriptRequest is what a caller asks for, and what it may have.
 type scriptRequest struct {
-	p    *provider
-	call catalog.Call
-	view *catalog.View // what the script sees, once a run is open
-	in   executeInput
+	scripts *scripts
+	call    catalog.Call
+	view    *catalog.View // what the script sees, once a run is open
+	in      executeInput
 	// module is set for a script of codemode.run, whose input has only code and limits.
 	module bool
 	spec   run.Spec
@@ -123,12 +122,12 @@ type scriptRequest struct {
 
 // execute serves koan.code.execute: one run, whose attempts each run the script
 // from its start.
-func (p *provider) execute(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
+func (s *scripts) execute(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
 	in := call.Decoded().(executeInput)
 	if in.PlanID != "" {
-		return p.decide(ctx, call, in)
+		return decide(ctx, call, in)
 	}
-	e := newExecution(p, call, in)
+	e := newExecution(s, call, in)
 	err := e.run(ctx)
 	if e.outcome != nil {
 		return e.outcome.Reply, err
@@ -141,8 +140,8 @@ func (p *provider) execute(ctx context.Context, call catalog.Call) (json.RawMess
 	return body, f
 }
 
-func newExecution(p *provider, call catalog.Call, in executeInput) *execution {
-	return &execution{scriptRequest: scriptRequest{p: p, call: call, in: in, own: p.config().limits.Limits, wall: p.config().wall}}
+func newExecution(s *scripts, call catalog.Call, in executeInput) *execution {
+	return &execution{scriptRequest: scriptRequest{scripts: s, call: call, in: in, own: s.config().limits.Limits, wall: s.config().wall}}
 }
 
 func (e *execution) run(ctx context.Context) error {
@@ -150,13 +149,13 @@ func (e *execution) run(ctx context.Context) error {
 		return err
 	}
 	e.narrow()
-	call, missing, release := e.p.awaitScript(ctx, e.call, e.in.Code, e.in.Language, e.in.Args)
+	call, missing, release := e.scripts.tools.awaitScript(ctx, e.call, e.in.Code, e.in.Language, e.in.Args)
 	defer release()
 	e.call, e.missing = call, missing
 	e.spec = run.Spec{
 		View: call.View(), Set: e.in.Set, Atomic: e.in.Atomic == nil || *e.in.Atomic, DryRun: e.in.DryRun,
 		Record: slices.Contains(e.in.Include, includeChanges), MaxCalls: e.maxCalls(), Only: e.in.Only,
-		Code: e.in.Code, CodeDigest: journal.Digest([]byte(e.in.Code)), Runtime: e.p.config().runtime, CorrelationID: e.in.CorrelationID,
+		Code: e.in.Code, CodeDigest: journal.Digest([]byte(e.in.Code)), Runtime: e.scripts.config().runtime, CorrelationID: e.in.CorrelationID,
 		Approval: e.in.Approval,
 	}
 	if err := e.once(); err != nil {
@@ -194,13 +193,13 @@ func (e *execution) prepare() {
 	e.job = &wire.Job{
 		Task: wire.Execute, Code: e.in.Code, Language: e.in.Language, EntryFunction: e.in.EntryFunction, Args: e.in.Args, Module: e.module,
 		CallTool: e.call.Operation().ID.Owner == faceGateway,
-		Bindings: e.p.bindings(e.view, e.in.Code, e.in.Language), Limits: e.own, Principal: e.call.Principal().Subject,
+		Bindings: e.scripts.bindings(e.view, e.in.Code, e.in.Language), Limits: e.own, Principal: e.call.Principal().Subject,
 	}
 }
 
 // admit rejects invalid requests before they take a worker.
 func (e *scriptRequest) admit() error {
-	if err := e.p.admitCode(e.in.Code); err != nil {
+	if err := e.scripts.admitCode(e.in.Code); err != nil {
 		return err
 	}
 	if err := e.admitSet(); err != nil {
@@ -235,18 +234,6 @@ func (e *scriptRequest) admitSet() error {
 		return f.WithHint("The entities have no sets: leave it out.")
 	}
 	return f.WithHint("There are: %s.", strings.Join(known, ", "))
-}
-
-// admitCode rejects empty and overlong code.
-func (p *provider) admitCode(code string) error {
-	if strings.TrimSpace(code) == "" {
-		return fault.New(fault.InvalidCode, "Code cannot be empty").WithPath("/code")
-	}
-	if n := utf8.RuneCountInString(code); n > p.config().maxCodeLength {
-		return fault.Newf(fault.CodeTooLong, "the code has %d characters, at most %d are allowed", n, p.config().maxCodeLength).
-			WithPath("/code").WithDetails(map[string]any{"limit": p.config().maxCodeLength, "length": n})
-	}
-	return nil
 }
 
 // admitOnly rejects unknown names in `only`: a misspelt one would silently take everything
@@ -310,8 +297,8 @@ func (e *execution) narrow() {
 	e.wall = time.Duration(lower("timeoutMs", own.TimeoutMs, e.wall.Milliseconds())) * time.Millisecond
 	e.own.MemoryBytes = lower("maxMemoryBytes", own.MaxMemoryBytes, e.own.MemoryBytes)
 	e.own.MaxLogBytes = int(lower("maxLogBytes", own.MaxLogBytes, int64(e.own.MaxLogBytes)))
-	if e.p.config().maxCalls > 0 {
-		e.in.Limits.MaxToolCalls = float64(lower("maxToolCalls", own.MaxToolCalls, int64(e.p.config().maxCalls)))
+	if e.scripts.config().maxCalls > 0 {
+		e.in.Limits.MaxToolCalls = float64(lower("maxToolCalls", own.MaxToolCalls, int64(e.scripts.config().maxCalls)))
 	}
 }
 
@@ -371,9 +358,9 @@ func (e *execution) attempt(ctx context.Context, a *run.Attempt) (run.Return, er
 		return run.Return{}, withLine(err, res)
 	case res.Fault != nil:
 		return run.Return{}, res.Fault
-	case e.p.config().requireAnswer && e.module && res.Result == nil:
+	case e.scripts.config().requireAnswer && e.module && res.Result == nil:
 		return run.Return{}, fault.New(fault.MissingAnswer, "the script assigned no result").WithHint("Assign what you want back: globalThis.%s = value.", wire.ResultName)
-	case e.p.config().requireAnswer && !e.module && res.Answer == nil:
+	case e.scripts.config().requireAnswer && !e.module && res.Answer == nil:
 		return run.Return{}, fault.New(fault.MissingAnswer, "")
 	}
 	if e.in.LargeInFiles {
@@ -391,9 +378,9 @@ func (e *execution) attempt(ctx context.Context, a *run.Attempt) (run.Return, er
 func (e *execution) executeJob(ctx context.Context, stop func(), job *wire.Job, a *run.Attempt) (*wire.Result, error) {
 	defer stop()
 	if r := replaying(ctx); r != nil {
-		return r.replayOnData(ctx, e.p, job, a)
+		return r.replayOnData(ctx, e.scripts.executor, job, a)
 	}
-	h := newHost(e.call, e.view, ownCalls{a, e.missing}, a, e.p.app, e.own, e.maxCalls())
+	h := newHost(e.call, e.view, ownCalls{a, e.missing}, a, e.scripts.app, e.own, e.maxCalls())
 	h.sentLogs, h.emitted = e.sentLogs, e.emitted
 	var host wire.Host = h
 	rec := e.recorder(a, h)
@@ -401,7 +388,7 @@ func (e *execution) executeJob(ctx context.Context, stop func(), job *wire.Job, 
 		host = rec
 	}
 	spent := &spending{limits: e.own}
-	res, err := e.p.executor.Execute(withSpending(ctx, spent), job, host)
+	res, err := e.scripts.executor.Execute(withSpending(ctx, spent), job, host)
 	if err == nil && res.Fault == nil {
 		err = h.exceededLimit()
 	}

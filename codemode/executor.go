@@ -40,16 +40,17 @@ type (
 	}
 )
 
-func (p *provider) isolation() string {
-	if i, ok := p.executor.(isolated); ok {
+// isolationOf names the isolation of an executor.
+func isolationOf(x wire.Executor) string {
+	if i, ok := x.(isolated); ok {
 		return i.Isolation()
 	}
 	return "none"
 }
 
-// confinement returns the results of the executor's self-test, layer by layer.
-func (p *provider) confinement(ctx context.Context) []catalog.Check {
-	t, ok := p.executor.(tested)
+// checkConfinement returns the results of the executor's self-test, layer by layer.
+func checkConfinement(ctx context.Context, x wire.Executor) []catalog.Check {
+	t, ok := x.(tested)
 	if !ok {
 		return nil
 	}
@@ -81,9 +82,9 @@ func (p *provider) confinement(ctx context.Context) []catalog.Check {
 	return out
 }
 
-// layers returns the layers of isolation, and which are missing and why.
-func (p *provider) layers() []catalog.Check {
-	i, ok := p.executor.(isolated)
+// checkLayers returns the layers of isolation, and which are missing and why.
+func checkLayers(x wire.Executor) []catalog.Check {
+	i, ok := x.(isolated)
 	if !ok {
 		return nil
 	}

@@ -13,8 +13,6 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// faceGateway is the face of gateway-code-mode-contract: find an operation, read its
-// exact schema, call it by its id in a script.
 const faceGateway = "gateway"
 
 // unknownTool is the kind of the fault of code_schema for an id that nothing has: nothing was
@@ -46,8 +44,12 @@ const (
 		`"annotations":{"type":"object"},"example":{"type":"object"}}}`
 )
 
-// gatewayOperations are the tools of the face.
-func (p *provider) gatewayOperations() []*catalog.Operation {
+// gatewayFace is the face of gateway-code-mode-contract: find an operation, read its exact
+// schema, call it by its id in a script.
+type gatewayFace struct{ scripts *scripts }
+
+// operations are the tools of the face.
+func (g gatewayFace) operations() []*catalog.Operation {
 	reads := catalog.Effects{ReadOnly: true, Idempotent: true}
 	return []*catalog.Operation{
 		{
@@ -60,7 +62,7 @@ func (p *provider) gatewayOperations() []*catalog.Operation {
 				Title:   "Find operations",
 				Summary: "Finds operations by words. Read the schema of those that you are going to call with code_schema.", Reach: catalog.ReachTools,
 			},
-			Work: catalog.Work{Decode: kinded(decodeGatewaySearch), Handler: p.gatewaySearch},
+			Work: catalog.Work{Decode: kinded(decodeGatewaySearch), Handler: g.search},
 		},
 		{
 			ID: catalog.CodeID(faceGateway, "schema"),
@@ -72,7 +74,7 @@ func (p *provider) gatewayOperations() []*catalog.Operation {
 				Summary: "Returns the exact schema of an operation's input and output.",
 				Reach:   catalog.ReachTools,
 			},
-			Work: catalog.Work{Decode: kinded(decodeGatewaySchema), Handler: p.gatewaySchema},
+			Work: catalog.Work{Decode: kinded(decodeGatewaySchema), Handler: g.schema},
 		},
 		{
 			ID: catalog.CodeID(faceGateway, "execute"),
@@ -85,7 +87,7 @@ func (p *provider) gatewayOperations() []*catalog.Operation {
 				Summary: "Runs one JavaScript program as one transaction. callTool(id, params) calls an operation and returns its result, or throws; those in `await Promise.all([...])` run at once. Ids are those of code_search. " +
 					"The result is what the program returns, or the value of its last expression.", Reach: catalog.ReachTools,
 			},
-			Work: catalog.Work{Decode: kinded(decodeGatewayExecute), Handler: p.gatewayExecute},
+			Work: catalog.Work{Decode: kinded(decodeGatewayExecute), Handler: g.execute},
 		},
 	}
 }
@@ -127,14 +129,14 @@ func decodeGatewayExecute(in catalog.Input) (catalog.Decoded, error) {
 	return gatewayExecuteMembers.decodeScript(members)
 }
 
-// gatewaySearch serves code_search.
-func (p *provider) gatewaySearch(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
+// search serves code_search.
+func (g gatewayFace) search(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
 	in := call.Decoded().(gatewaySearchInput)
 	wanted := func(server string) bool { return in.upstream == "" || strings.EqualFold(server, in.upstream) }
 	search := func(v *catalog.View) []catalog.Hit {
 		return v.SearchOperations(in.query, in.top, func(op *catalog.Operation) bool { return wanted(op.ID.Owner) })
 	}
-	call, missing, release := p.awaitTools(ctx, call, wanted, nil)
+	call, missing, release := g.scripts.tools.await(ctx, call, wanted, nil)
 	defer func() { release() }()
 	if err := knownOwner(call.View(), in.upstream); err != nil {
 		return nil, withKind(err)
@@ -142,7 +144,7 @@ func (p *provider) gatewaySearch(ctx context.Context, call catalog.Call) (json.R
 	hits := search(call.View())
 	if len(hits) == 0 {
 		release()
-		call, _, release = p.awaitTools(ctx, call, noServer, those(wanted))
+		call, _, release = g.scripts.tools.await(ctx, call, noServer, those(wanted))
 		hits = search(call.View())
 	}
 	out := struct {
@@ -175,8 +177,8 @@ func knownOwner(v *catalog.View, name string) *fault.Fault {
 		WithPath("/upstream").WithHint("Leave it out, or name one of these: %s.", strings.Join(owners, ", "))
 }
 
-// gatewaySchema serves code_schema.
-func (p *provider) gatewaySchema(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
+// schema serves code_schema.
+func (g gatewayFace) schema(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
 	name := call.Decoded().(string)
 	id, err := catalog.ParseID(name)
 	if err != nil {
@@ -184,7 +186,7 @@ func (p *provider) gatewaySchema(ctx context.Context, call catalog.Call) (json.R
 	}
 	its := func(server string) bool { return id.Kind == catalog.KindUpstream && id.Owner == server }
 	unknown := func(server string) bool { return its(server) && call.View().Operation(id) == nil }
-	call, missing, release := p.awaitTools(ctx, call, its, those(unknown))
+	call, missing, release := g.scripts.tools.await(ctx, call, its, those(unknown))
 	defer release()
 	if why := missing[id.Owner]; why != nil {
 		return nil, withKind(fault.From(why))
@@ -229,9 +231,9 @@ func idsNear(v *catalog.View, wrong catalog.ID) (ids []string) {
 	return ids
 }
 
-// gatewayExecute serves code_execute over the same runs as koan.code.execute.
-func (p *provider) gatewayExecute(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
-	out, err := p.execute(ctx, call)
+// execute serves code_execute over the same runs as koan.code.execute.
+func (g gatewayFace) execute(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
+	out, err := g.scripts.execute(ctx, call)
 	if err == nil {
 		return out, nil
 	}

@@ -12,7 +12,7 @@ var _ catalog.Measured = (*provider)(nil)
 
 // Gauges implements catalog.Measured.
 func (p *provider) Gauges() []catalog.Gauge {
-	c, ok := p.executor.(counted)
+	c, ok := p.scripts.executor.(counted)
 	if !ok {
 		return nil
 	}

@@ -1,11 +1,8 @@
 package codemode
 
 import (
-	"github.com/koan-go/koan/codemode/internal/bind"
 	"github.com/koan-go/koan/codemode/internal/language"
 	"github.com/koan-go/koan/codemode/internal/language/sources"
-	"github.com/koan-go/koan/codemode/internal/wire"
-	"github.com/koan-go/koan/framework/catalog"
 )
 
 // known are the languages of package languages, in its order, as this package knows them.
@@ -31,9 +28,4 @@ func actionOf(file string) (name, in string, ok bool) {
 		}
 	}
 	return "", "", false
-}
-
-// bindings returns what SDK has in a script.
-func (p *provider) bindings(v *catalog.View, code, in string) wire.Bindings {
-	return bind.Importing(v, p.app, sourceOf(in).Imports(code))
 }

@@ -28,9 +28,12 @@ const runOutput = `{"type":"object","required":["logs","result","diagnostics"],"
 	`"diagnostics":{"type":"array","items":{"type":"object","required":["severity","code","message"],"properties":{"severity":{"enum":["error","warning","info"]},"code":{"type":"string"},"message":{"type":"string"},"hint":{"type":"string"},"path":{"type":"string"},"errorClass":{"type":"string"}}}},` +
 	`"toolTrace":{"type":"array","items":{"type":"object","required":["serverId","toolName","durationMs","ok"],"properties":{"serverId":{"type":"string"},"toolName":{"type":"string"},"durationMs":{"type":"integer"},"ok":{"type":"boolean"},"error":{"type":"string"}}}}}}`
 
-// runOperation is codemode.run. It accepts any input: problems of a request are in the
+// moduleFace is the face of codemode-run-spec.
+type moduleFace struct{ scripts *scripts }
+
+// operation is codemode.run. It accepts any input: problems of a request are in the
 // diagnostics of its response, which is never an error.
-func (p *provider) runOperation() *catalog.Operation {
+func (m moduleFace) operation() *catalog.Operation {
 	return &catalog.Operation{
 		ID: catalog.CodeID(faceCodemode, "run"),
 		Contract: catalog.Contract{
@@ -42,11 +45,11 @@ func (p *provider) runOperation() *catalog.Operation {
 			Title:   "Run code",
 			Summary: "Runs an ES module that imports the servers' tools from @codemode/servers/*.",
 			Describe: func(v *catalog.View) string {
-				return catalog.Memo(v, describeRunKey{p}, func() string { return p.describeRun(v) })
+				return catalog.Memo(v, describeRunKey{m.scripts}, func() string { return m.describe(v) })
 			},
 			Reach: catalog.ReachTools,
 		},
-		Work: catalog.Work{Decode: decodeModule, Handler: p.runModule},
+		Work: catalog.Work{Decode: decodeModule, Handler: m.run},
 	}
 }
 
@@ -63,16 +66,16 @@ func decodeModule(in catalog.Input) (catalog.Decoded, error) {
 	return catalog.Decoded{Value: moduleInput{executeInput{Code: v.text("code"), Limits: v.limits()}, v.texts("requestedCapabilities"), err}}, nil
 }
 
-// runModule serves codemode.run over the same runs as koan.code.execute. Its
+// run serves codemode.run over the same runs as koan.code.execute. Its
 // error is always nil: a failure is an envelope too.
-func (p *provider) runModule(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
+func (m moduleFace) run(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
 	in := call.Decoded().(moduleInput)
 	if in.wrong != nil {
 		run.NoteRefusal(ctx, in.wrong)
 		return replyWithoutRun(ctx, refusal(call, fault.From(in.wrong)))
 	}
-	e := newExecution(p, call, in.executeInput)
-	e.module, e.before = true, p.unavailable(call.View(), in.requested)
+	e := newExecution(m.scripts, call, in.executeInput)
+	e.module, e.before = true, m.unavailable(call.View(), in.requested)
 	err := e.run(ctx)
 	if ask.Waits(err) != nil {
 		return nil, err // the client is asked first
@@ -96,9 +99,9 @@ func (e *execution) moduleReply(err error) (json.RawMessage, error) {
 
 // unavailable warns of requested servers that are not there, or cannot be reached. A script that
 // imports one that is not there, or calls one that cannot be reached, fails.
-func (p *provider) unavailable(v *catalog.View, requested []string) []diagnostic {
+func (m moduleFace) unavailable(v *catalog.View, requested []string) []diagnostic {
 	var out []diagnostic
-	servers := bind.Servers(v, p.app)
+	servers := bind.Servers(v, m.scripts.app)
 	for i, id := range requested {
 		s, err := serverNamed(servers, id)
 		if err == nil {
@@ -113,11 +116,11 @@ func (p *provider) unavailable(v *catalog.View, requested []string) []diagnostic
 	return out
 }
 
-type describeRunKey struct{ p *provider }
+type describeRunKey struct{ scripts *scripts }
 
-// describeRun is the description that a model reads before it writes a module: the rules,
+// describe is the description that a model reads before it writes a module: the rules,
 // an example that runs, what it can import, and the declarations within their budget.
-func (p *provider) describeRun(v *catalog.View) string {
+func (m moduleFace) describe(v *catalog.View) string {
 	var b strings.Builder
 	b.WriteString(`Runs one ES module (JavaScript or TypeScript, top-level await) in a fresh sandbox, as one transaction: what it changes is kept when it ends cleanly, and nothing when it throws or passes a limit.
 - Return data with globalThis.__codemode_result__ = value; log with console.log.
@@ -126,16 +129,16 @@ func (p *provider) describeRun(v *catalog.View) string {
 - Failures throw the classes of @codemode/errors, with code, hint and path.
 - There is no network, file system, package or timer beyond setTimeout.
 `)
-	if p.config().maxCalls > 0 {
-		b.WriteString("- At most " + strconv.Itoa(p.config().maxCalls) + " calls, " + strconv.Itoa(p.config().limits.MaxParallelCalls) + " at once.\n")
+	if m.scripts.config().maxCalls > 0 {
+		b.WriteString("- At most " + strconv.Itoa(m.scripts.config().maxCalls) + " calls, " + strconv.Itoa(m.scripts.config().limits.MaxParallelCalls) + " at once.\n")
 	}
-	b.WriteString("\nExample:\n```js\n" + exampleModule(v, p.app) + "```\n")
+	b.WriteString("\nExample:\n```js\n" + exampleModule(v, m.scripts.app) + "```\n")
 	b.WriteString("\nModules (declarations: the resource " + modulesURI + ", or listTools with detail full):\n")
-	if all := types.Modules(v, p.app); len(all) <= p.config().inlineTypes {
-		b.WriteString(types.ModuleNames(v, p.app, essential-b.Len()) + "\nDeclarations:\n```ts\n" + all + "```\n")
+	if all := types.Modules(v, m.scripts.app); len(all) <= m.scripts.config().inlineTypes {
+		b.WriteString(types.ModuleNames(v, m.scripts.app, essential-b.Len()) + "\nDeclarations:\n```ts\n" + all + "```\n")
 		return b.String()
 	}
-	b.WriteString(types.ModuleNames(v, p.app, p.config().inlineTypes))
+	b.WriteString(types.ModuleNames(v, m.scripts.app, m.scripts.config().inlineTypes))
 	return b.String()
 }
 

@@ -96,7 +96,10 @@ const (
 // opened.
 const executeRefused = `{"committed":false,"calls":[],"logs":[],"outsideEffects":[]}`
 
-func (p *provider) executeOperation() *catalog.Operation {
+// koanFace is the face of CONTRACT section 2: the operations koan.code.*.
+type koanFace struct{ scripts *scripts }
+
+func (k koanFace) executeOperation() *catalog.Operation {
 	return &catalog.Operation{
 		ID: catalog.CodeID(faceKoan, "execute"),
 		Contract: catalog.Contract{
@@ -108,18 +111,18 @@ func (p *provider) executeOperation() *catalog.Operation {
 			Title:   "Run a script",
 			Summary: "Runs one JavaScript program against the app's entities and plugins, as one transaction.",
 			Describe: func(v *catalog.View) string {
-				return catalog.Memo(v, describeKey{p, true}, func() string { return p.describeExecute(v, true) })
+				return catalog.Memo(v, describeKey{k.scripts, true}, func() string { return k.describeExecute(v, true) })
 			},
 			Abridge: func(v *catalog.View) string {
-				return catalog.Memo(v, describeKey{p, false}, func() string { return p.describeExecute(v, false) })
+				return catalog.Memo(v, describeKey{k.scripts, false}, func() string { return k.describeExecute(v, false) })
 			},
 			Reach: catalog.ReachTools,
 		},
-		Work: catalog.Work{Decode: decodeExecute, Present: presentFiles, Handler: p.execute},
+		Work: catalog.Work{Decode: decodeExecute, Present: presentFiles, Handler: k.scripts.execute},
 	}
 }
 
-func (p *provider) validateOperation() *catalog.Operation {
+func (k koanFace) validateOperation() *catalog.Operation {
 	return &catalog.Operation{
 		ID: catalog.CodeID(faceKoan, "validate"),
 		Contract: catalog.Contract{
@@ -132,11 +135,11 @@ func (p *provider) validateOperation() *catalog.Operation {
 			Summary: "Checks a script without running it.",
 			Reach:   catalog.ReachTools,
 		},
-		Work: catalog.Work{Decode: decodeValidate, Handler: p.validate},
+		Work: catalog.Work{Decode: decodeValidate, Handler: k.validate},
 	}
 }
 
-func (p *provider) searchOperation() *catalog.Operation {
+func (k koanFace) searchOperation() *catalog.Operation {
 	return &catalog.Operation{
 		ID: catalog.CodeID(faceKoan, "search"),
 		Contract: catalog.Contract{
@@ -149,13 +152,13 @@ func (p *provider) searchOperation() *catalog.Operation {
 			Summary: "Finds what SDK has by words; full gives declarations.",
 			Reach:   catalog.ReachTools,
 		},
-		Work: catalog.Work{Decode: decodeSearch, Handler: p.search},
+		Work: catalog.Work{Decode: decodeSearch, Handler: k.search},
 	}
 }
 
-// describeKey is the provider's, since its configuration decides the text.
+// describeKey is that of an app, since its configuration decides the text.
 type describeKey struct {
-	p        *provider
+	scripts  *scripts
 	declares bool
 }
 
@@ -191,11 +194,11 @@ const (
 // rules, an example that runs, and the names in SDK come first; the declarations within
 // their budget follow, or, if it declares nothing, a line for each entity; then one for each
 // action that is no tool in the list.
-func (p *provider) describeExecute(v *catalog.View, declares bool) string {
+func (k koanFace) describeExecute(v *catalog.View, declares bool) string {
 	var b strings.Builder
 	b.WriteString(rules)
-	if p.config().maxCalls > 0 {
-		b.WriteString("- At most " + strconv.Itoa(p.config().maxCalls) + " SDK calls.\n")
+	if k.scripts.config().maxCalls > 0 {
+		b.WriteString("- At most " + strconv.Itoa(k.scripts.config().maxCalls) + " SDK calls.\n")
 	}
 	b.WriteString("\nExample:\n```js\n" + exampleScript(v) + "```\n")
 	if len(v.Resources()) > 0 {
@@ -204,17 +207,17 @@ func (p *provider) describeExecute(v *catalog.View, declares bool) string {
 	b.WriteString(searching)
 	overview, more := types.Overview(v, essential-b.Len())
 	b.WriteString(overview)
-	inline, complete := types.Lines(v, p.config().inlineTypes), false
+	inline, complete := types.Lines(v, k.scripts.config().inlineTypes), false
 	if declares {
-		inline, complete = types.Inline(v, p.config().inlineTypes)
+		inline, complete = types.Inline(v, k.scripts.config().inlineTypes)
 	}
 	switch {
 	case complete:
 		b.WriteString("\nDeclarations:\n```ts\n" + inline + "```\n")
 	case inline != "" && inline != overview:
 		b.WriteString("\n" + inline)
-	case len(more) > 0 && p.config().inlineTypes > minMoreNames:
-		line, _ := language.NameLine("More entities", more, min(p.config().inlineTypes, maxMoreNames))
+	case len(more) > 0 && k.scripts.config().inlineTypes > minMoreNames:
+		line, _ := language.NameLine("More entities", more, min(k.scripts.config().inlineTypes, maxMoreNames))
 		b.WriteString("\n" + line)
 	}
 	if actions := types.ActionLines(v); actions != "" && !complete {

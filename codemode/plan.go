@@ -55,7 +55,7 @@ type shownPlan struct {
 }
 
 // decide serves planId: with dryRun it shows the plan, else it applies it.
-func (p *provider) decide(ctx context.Context, call catalog.Call, in executeInput) (json.RawMessage, error) {
+func decide(ctx context.Context, call catalog.Call, in executeInput) (json.RawMessage, error) {
 	guard, plan, err := approve.Find(ctx, in.PlanID)
 	if err != nil {
 		return planFailure(call, nil, err)

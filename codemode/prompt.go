@@ -18,7 +18,7 @@ const (
 
 // prompt returns the prompt with everything that a model needs for one script, in few
 // tokens: the rules, the task, and the declarations of the script's entities.
-func (p *provider) prompt() *catalog.Prompt {
+func (k koanFace) prompt() *catalog.Prompt {
 	execute := catalog.CodeID(faceKoan, "execute")
 	return &catalog.Prompt{
 		Name: promptName, Title: "Write a script",
@@ -32,7 +32,7 @@ func (p *provider) prompt() *catalog.Prompt {
 		},
 		Shown: func(v *catalog.View) bool { return v.Listed(execute) },
 		Render: func(_ context.Context, v *catalog.View, arguments map[string]string) ([]catalog.Message, error) {
-			text, err := p.scriptPrompt(v, arguments[argTask], arguments[argEntities])
+			text, err := k.scriptPrompt(v, arguments[argTask], arguments[argEntities])
 			if err != nil {
 				return nil, err
 			}
@@ -41,7 +41,7 @@ func (p *provider) prompt() *catalog.Prompt {
 	}
 }
 
-func (p *provider) scriptPrompt(v *catalog.View, task, entities string) (string, error) {
+func (k koanFace) scriptPrompt(v *catalog.View, task, entities string) (string, error) {
 	if strings.TrimSpace(task) == "" {
 		return "", fault.Invalid(fault.Detail{Path: "/arguments/" + argTask, Message: "describe what the script should do", Expected: "text"})
 	}
@@ -55,7 +55,7 @@ func (p *provider) scriptPrompt(v *catalog.View, task, entities string) (string,
 	var b strings.Builder
 	b.WriteString("Write one script for koan.code.execute, check it with koan.code.validate, and run it; where it changes data, first with dryRun: true, and show what it would change.\n\nTask: ")
 	b.WriteString(strings.TrimSpace(task) + "\n\n")
-	b.WriteString(p.describeExecute(v, true))
+	b.WriteString(k.describeExecute(v, true))
 	return b.String(), nil
 }
 

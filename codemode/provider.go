@@ -2,14 +2,10 @@ package codemode
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
-	"log/slog"
-	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
-	"github.com/koan-go/koan/codemode/internal/actions"
 	"github.com/koan-go/koan/codemode/internal/bind"
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
@@ -18,22 +14,15 @@ import (
 
 // Provide returns the provider of code mode: the operations of its faces, the actions in
 // files, and the declarations as documents.
-func Provide(o Options) catalog.Provider { return &provider{opts: o} }
+func Provide(o Options) catalog.Provider {
+	p := &provider{}
+	p.actions.opts, p.actions.scripts = o, &p.scripts
+	return p
+}
 
 type provider struct {
-	opts    Options
-	now     atomic.Pointer[settings]
-	app     bind.App
-	log     *slog.Logger
-	changed func()
-	// snapshot returns the catalog as it is now.
-	snapshot func() *catalog.Snapshot
-
-	executor wire.Executor
-
-	actions  atomic.Pointer[actions.Set] // nil: the app has no files of actions
-	unwatch  context.CancelFunc          // nil: no folder is watched
-	watching sync.WaitGroup
+	scripts scripts
+	actions actionProvider
 }
 
 var (
@@ -54,13 +43,13 @@ func (p *provider) Settings() []catalog.Setting { return declared() }
 // makes the executor.
 func (p *provider) Start(ctx context.Context, host catalog.Host) error {
 	config := read(host.Settings())
-	p.now.Store(&config)
-	p.app, p.log, p.changed = bind.App{Name: host.App(), Version: host.Version()}, host.Log(), host.Changed
-	p.snapshot = host.Snapshot
+	p.scripts.settings.Store(&config)
+	p.scripts.app, p.scripts.log, p.scripts.tools = bind.App{Name: host.App(), Version: host.Version()}, host.Log(), toolLists{host.Snapshot}
+	p.actions.changed = host.Changed
 	if err := config.supported(); err != nil {
 		return err
 	}
-	if !config.enabled && !p.hasActions(host.Settings()) {
+	if !config.enabled && !p.actions.configured(host.Settings()) {
 		return nil
 	}
 	config.limits.testing = host.Testing()
@@ -69,55 +58,56 @@ func (p *provider) Start(ctx context.Context, host catalog.Host) error {
 	if err != nil {
 		return fmt.Errorf("codemode: %w", err)
 	}
-	p.executor = executor
-	if err := p.openActions(ctx, host.Settings()); err != nil {
+	p.scripts.executor = executor
+	if err := p.actions.open(ctx, host.Settings()); err != nil {
 		_ = p.Stop(ctx)
 		return err
 	}
 	return nil
 }
 
-// config returns the settings for a script that begins now.
-func (p *provider) config() *settings { return p.now.Load() }
-
 // Reload applies new limits to scripts that begin later (catalog.Reloadable). Keys that
 // are not live are unchanged in next.
 func (p *provider) Reload(next catalog.Values) (apply func(), err error) {
 	config := read(next)
-	last := p.config().limits
+	last := p.scripts.config().limits
 	config.limits.testing, config.limits.log = last.testing, last.log
-	return func() { p.now.Store(&config) }, nil
+	return func() { p.scripts.settings.Store(&config) }, nil
 }
 
 func (p *provider) Stop(context.Context) error {
-	if p.executor == nil {
+	if p.scripts.executor == nil {
 		return nil
 	}
-	if p.unwatch != nil {
-		p.unwatch()
-	}
-	err := p.executor.Close()
-	p.watching.Wait()
+	p.actions.close()
+	err := p.scripts.executor.Close()
+	p.actions.watching.Wait() // a file that was being read is given up with the executor
 	return err
+}
+
+// ActionFile returns the file of an action that does what a script did (cli.ActionWriter).
+func (p *provider) ActionFile(ctx context.Context, name, code, in string, args json.RawMessage) (file string, text []byte, err error) {
+	return p.actions.newFile(ctx, name, code, in, args)
 }
 
 // Offer returns the operations of the configured faces. Those of `koan` are always there
 // for the app's own commands. If code mode is disabled they stay in the catalog, are
 // listed nowhere, and fail with code_mode_disabled.
 func (p *provider) Offer() catalog.Offer {
-	operations := []*catalog.Operation{p.executeOperation(), p.validateOperation(), p.searchOperation(), p.statusOperation()}
-	if !p.has(faceKoan) {
+	koan := koanFace{&p.scripts}
+	operations := []*catalog.Operation{koan.executeOperation(), koan.validateOperation(), koan.searchOperation(), statusOperation()}
+	if !p.scripts.offers(faceKoan) {
 		for _, op := range operations {
 			op.Reach = catalog.ReachApp
 		}
 	}
-	if p.has(faceCodemode) {
-		operations = append(operations, p.runOperation())
+	if p.scripts.offers(faceCodemode) {
+		operations = append(operations, moduleFace{&p.scripts}.operation())
 	}
-	if p.has(faceGateway) {
-		operations = append(operations, p.gatewayOperations()...)
+	if p.scripts.offers(faceGateway) {
+		operations = append(operations, gatewayFace{&p.scripts}.operations()...)
 	}
-	if !p.config().enabled {
+	if !p.scripts.config().enabled {
 		for _, op := range operations {
 			op.Reach = 0
 			op.Describe = nil
@@ -128,13 +118,13 @@ func (p *provider) Offer() catalog.Offer {
 			op.Decode = func(catalog.Input) (catalog.Decoded, error) { return catalog.Decoded{}, disabled }
 		}
 	}
-	operations = append(operations, p.undoOperation())
-	acts := p.actionOperations()
+	operations = append(operations, koan.undoOperation())
+	acts := p.actions.operations()
 	offer := catalog.Offer{Operations: append(operations, acts...)}
-	if p.config().enabled {
-		offer.Documents = p.documents()
-		if p.has(faceKoan) {
-			offer.Prompts = []*catalog.Prompt{p.prompt()}
+	if p.scripts.config().enabled {
+		offer.Documents = documents(p.scripts.app)
+		if p.scripts.offers(faceKoan) {
+			offer.Prompts = []*catalog.Prompt{koan.prompt()}
 		}
 	}
 	for _, op := range acts {
@@ -143,20 +133,18 @@ func (p *provider) Offer() catalog.Offer {
 	return offer
 }
 
-func (p *provider) has(face string) bool { return slices.Contains(p.config().faces, face) }
-
 const executeInstructions = "Do a job of several steps with one koan.code.execute script instead of one tool call per step: it runs as one transaction, and `dryRun: true` shows what it would change. koan.code.search finds what SDK has; its types are also the resource " + declarationsURI + "."
 
 // Instructions implements catalog.Instructor.
 func (p *provider) Instructions() string {
 	var parts []string
-	if p.has(faceKoan) {
+	if p.scripts.offers(faceKoan) {
 		parts = append(parts, executeInstructions)
 	}
-	if p.has(faceCodemode) {
+	if p.scripts.offers(faceCodemode) {
 		parts = append(parts, runInstructions)
 	}
-	if p.has(faceGateway) {
+	if p.scripts.offers(faceGateway) {
 		parts = append(parts, gatewayInstructions)
 	}
 	return strings.Join(parts, "\n\n")
@@ -164,25 +152,25 @@ func (p *provider) Instructions() string {
 
 // Checks reports to `doctor` whether scripts can run, by running one.
 func (p *provider) Checks(ctx context.Context) []catalog.Check {
-	if !p.config().enabled {
-		return append([]catalog.Check{{Name: "code mode", OK: true, Detail: "disabled by codeMode.enabled"}}, p.actionChecks()...)
+	if !p.scripts.config().enabled {
+		return append([]catalog.Check{{Name: "code mode", OK: true, Detail: "disabled by codeMode.enabled"}}, p.actions.checks()...)
 	}
-	l := p.config().limits
+	l := p.scripts.config().limits
 	checks := []catalog.Check{{
 		Name: "limits", OK: true,
 		Detail: fmt.Sprintf("cpu %d ms, wall %d ms, memory %d MB, recursion %d, code %d characters, %d SDK calls",
-			l.CPUMs, p.config().wall.Milliseconds(), l.MemoryBytes>>20, l.MaxRecursion, p.config().maxCodeLength, p.config().maxCalls),
+			l.CPUMs, p.scripts.config().wall.Milliseconds(), l.MemoryBytes>>20, l.MaxRecursion, p.scripts.config().maxCodeLength, p.scripts.config().maxCalls),
 	}}
-	return append(append(append(checks, p.layers()...), p.confinement(ctx)...), append([]catalog.Check{p.trial(ctx)}, p.actionChecks()...)...)
+	return append(append(append(checks, checkLayers(p.scripts.executor)...), checkConfinement(ctx, p.scripts.executor)...), append([]catalog.Check{p.trial(ctx)}, p.actions.checks()...)...)
 }
 
 // trial runs a minimal script.
 func (p *provider) trial(ctx context.Context) catalog.Check {
 	check := catalog.Check{Name: "sandbox"}
-	ctx, cancel := context.WithTimeout(ctx, p.config().wall)
+	ctx, cancel := context.WithTimeout(ctx, p.scripts.config().wall)
 	defer cancel()
-	job := p.job(wire.Execute, `SDK.Out.answer(6 * 7)`)
-	res, err := p.executor.Execute(ctx, job, noHost{})
+	job := p.scripts.job(wire.Execute, `SDK.Out.answer(6 * 7)`)
+	res, err := p.scripts.executor.Execute(ctx, job, noHost{})
 	switch {
 	case err != nil:
 		check.Detail, check.Hint = "no script can run: "+fault.From(err).Message, fault.From(err).Hint
@@ -191,7 +179,7 @@ func (p *provider) trial(ctx context.Context) catalog.Check {
 	case string(res.Answer) != "42":
 		check.Detail, check.Hint = "6 * 7 gave "+string(res.Answer), "Report this: the engine is broken."
 	default:
-		check.OK, check.Detail = true, "isolation="+p.isolation()
+		check.OK, check.Detail = true, "isolation="+isolationOf(p.scripts.executor)
 	}
 	return check
 }
@@ -199,23 +187,23 @@ func (p *provider) trial(ctx context.Context) catalog.Check {
 // Report is the boot report's line (CONTRACT section 1). If code mode is disabled it has
 // no limits.
 func (p *provider) Report(b catalog.Boot) []string {
-	c := p.config()
+	c := p.scripts.config()
 	if !c.enabled {
 		return []string{fmt.Sprintf("CodeMode: enabled=false mode=%s entities=%d", b.Mode, b.Entities)}
 	}
 	return []string{fmt.Sprintf("CodeMode: enabled=true mode=%s runtime=%s isolation=%s cpuMs=%d memoryMb=%d maxSdkCalls=%d requireAnswer=%t entities=%d",
-		b.Mode, c.runtime, p.isolation(), c.limits.CPUMs, c.limits.MemoryBytes>>20, c.maxCalls, c.requireAnswer, b.Entities)}
+		b.Mode, c.runtime, isolationOf(p.scripts.executor), c.limits.CPUMs, c.limits.MemoryBytes>>20, c.maxCalls, c.requireAnswer, b.Entities)}
 }
 
 // Warm fills the pool of workers before the first script, without blocking.
 func (p *provider) Warm(ctx context.Context) {
-	w, ok := p.executor.(warmed)
+	w, ok := p.scripts.executor.(warmed)
 	if !ok {
 		return
 	}
 	go func() {
 		if err := w.Warm(ctx); err != nil && ctx.Err() == nil {
-			p.config().limits.log.DebugContext(ctx, "no worker was started ahead", "error", err)
+			p.scripts.config().limits.log.DebugContext(ctx, "no worker was started ahead", "error", err)
 		}
 	}()
 }
@@ -229,7 +217,7 @@ const (
 )
 
 // documents are the declarations: of SDK, of one entity, and of the modules.
-func (p *provider) documents() []*catalog.Document {
+func documents(app bind.App) []*catalog.Document {
 	return []*catalog.Document{
 		{
 			URI: declarationsURI, Name: "koan.d.ts", MIME: mimeTypeScript,
@@ -254,7 +242,7 @@ func (p *provider) documents() []*catalog.Document {
 			URI: modulesURI, Name: "modules.d.ts", MIME: mimeTypeScript,
 			Description: "TypeScript declarations of the modules that a script can import.",
 			Read: func(_ context.Context, v *catalog.View, _ string) ([]byte, error) {
-				return []byte(types.Modules(v, p.app)), nil
+				return []byte(types.Modules(v, app)), nil
 			},
 		},
 	}

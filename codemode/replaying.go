@@ -45,7 +45,7 @@ func keep(a *run.Attempt, rec *recording.Recorder, job *wire.Job, res *wire.Resu
 
 // Replays implements replay.Replayer.
 func (p *provider) Replays(id catalog.ID) bool {
-	return id.Kind == catalog.KindCode && p.executor != nil
+	return id.Kind == catalog.KindCode && p.scripts.executor != nil
 }
 
 // Replay implements replay.Replayer.
@@ -70,7 +70,7 @@ func (p *provider) Replay(ctx context.Context, k *replay.KeptRun, again func(con
 			return nil, err
 		}
 	} else {
-		err = r.replayRecording(ctx, p)
+		err = r.replayRecording(ctx, &p.scripts)
 	}
 	if r.res == nil || err != nil && r.res.Fault == nil && fault.CodeOf(err) != fault.ReplayDiffers {
 		return nil, err
@@ -88,12 +88,12 @@ type replayed struct {
 type replayedKey struct{}
 
 // replayRecording executes the script from its recording alone.
-func (r *replayed) replayRecording(ctx context.Context, p *provider) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, p.config().wall)
+func (r *replayed) replayRecording(ctx context.Context, s *scripts) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.config().wall)
 	defer cancel()
 	job := r.script.Job
 	r.player = recording.NewPlayer(r.script, nil)
-	r.res, err = p.executor.Execute(ctx, &job, r.player)
+	r.res, err = s.executor.Execute(ctx, &job, r.player)
 	if ctx.Err() != nil {
 		return errors.Join(fault.New(fault.Timeout, "the replay took longer than a run may"), err)
 	}
@@ -108,13 +108,13 @@ func replaying(ctx context.Context) *replayed {
 
 // replayOnData is an attempt of a replay against today's data: the job sees the same run,
 // and calls to entities are the attempt's.
-func (r *replayed) replayOnData(ctx context.Context, p *provider, job *wire.Job, a *run.Attempt) (*wire.Result, error) {
+func (r *replayed) replayOnData(ctx context.Context, executor wire.Executor, job *wire.Job, a *run.Attempt) (*wire.Result, error) {
 	then := &r.script.Job
 	o := then.Occasion
 	o.Set = job.Set
 	job.Occasion = o
 	r.player = recording.NewPlayer(r.script, a)
-	res, err := p.executor.Execute(withSpending(ctx, &spending{limits: job.Limits}), job, r.player)
+	res, err := executor.Execute(withSpending(ctx, &spending{limits: job.Limits}), job, r.player)
 	r.res = res
 	return res, err
 }

@@ -46,15 +46,15 @@ func decodeSearch(in catalog.Input) (catalog.Decoded, error) {
 }
 
 // search serves koan.code.search.
-func (p *provider) search(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
+func (k koanFace) search(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
 	in := call.Decoded().(searchInput)
-	call, missing, release := p.awaitTools(ctx, call, everyServer, nil)
+	call, missing, release := k.scripts.tools.await(ctx, call, everyServer, nil)
 	defer func() { release() }()
 	v := call.View()
 	hits := v.Search(in.query, in.limit)
 	if len(hits) == 0 {
 		release()
-		call, _, release = p.awaitTools(ctx, call, noServer, those(everyServer))
+		call, _, release = k.scripts.tools.await(ctx, call, noServer, those(everyServer))
 		v = call.View()
 		hits = v.Search(in.query, in.limit)
 	}

@@ -34,7 +34,7 @@ const statusOutput = `{"type":"object","required":["runId","state"],"properties"
 
 // statusOperation is no tool of the lists, where it would cost each conversation: answers that
 // need it name it.
-func (p *provider) statusOperation() *catalog.Operation {
+func statusOperation() *catalog.Operation {
 	return &catalog.Operation{
 		ID: catalog.CodeID(faceKoan, "status"),
 		Contract: catalog.Contract{
@@ -46,7 +46,7 @@ func (p *provider) statusOperation() *catalog.Operation {
 			Summary: "Says how far a run of yours is, what it returned, or what it waits for.", Unlisted: true,
 			Reach: catalog.ReachTools,
 		},
-		Work: catalog.Work{Decode: decodeStatus, Handler: p.status},
+		Work: catalog.Work{Decode: decodeStatus, Handler: status},
 	}
 }
 
@@ -65,7 +65,7 @@ type runStatus struct {
 	Emitted  []json.RawMessage `json:"emitted,omitempty"`
 	Plan     *waitingPlan      `json:"plan,omitempty"`
 	// Result is what the run's caller got: of a script as koan.code.execute returns it. Notes
-	// say what of it is not replay.
+	// say what of it is missing.
 	Result json.RawMessage `json:"result,omitempty"`
 	Notes  []string        `json:"notes,omitempty"`
 }
@@ -79,15 +79,16 @@ type waitingPlan struct {
 }
 
 // status serves koan.code.status.
-func (p *provider) status(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
-	out, err := p.runStatus(ctx, call, call.Decoded().(string))
+func status(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
+	out, err := statusOf(ctx, call, call.Decoded().(string))
 	if err != nil {
 		return nil, err
 	}
 	return wire.Marshal(out)
 }
 
-func (p *provider) runStatus(ctx context.Context, call catalog.Call, id string) (*runStatus, error) {
+// statusOf looks for a run where it may be: among those that run here, at its plan, in the journal.
+func statusOf(ctx context.Context, call catalog.Call, id string) (*runStatus, error) {
 	out := &runStatus{RunID: id}
 	now, running := live.Find(ctx, id)
 	if running {
@@ -117,7 +118,7 @@ func (p *provider) runStatus(ctx context.Context, call catalog.Call, id string) 
 	if running {
 		return out, nil
 	}
-	return out, p.endOf(ctx, call, out)
+	return out, out.end(ctx, call)
 }
 
 // fail makes the result of a run that stands at a plan, or has ended there: nothing is changed but
@@ -169,15 +170,15 @@ type endedRun struct {
 	} `json:"calls"`
 }
 
-// endOf fills in how a run ended.
-func (p *provider) endOf(ctx context.Context, call catalog.Call, out *runStatus) error {
-	unknown := fault.Newf(fault.NotFound, "no run of yours has the id %s", quoted(out.RunID)).WithPath("/runId").
+// end fills in how a run ended.
+func (s *runStatus) end(ctx context.Context, call catalog.Call) error {
+	unknown := fault.Newf(fault.NotFound, "no run of yours has the id %s", quoted(s.RunID)).WithPath("/runId").
 		WithHint("Runs are known from their start to journal.retentionDays after their end, while they run only to the process that runs them. Without a database of the app's own there is no journal.")
 	page := call.View().Snapshot().Document(catalog.RunReportURI)
 	if page == nil {
 		return unknown
 	}
-	text, err := page.Read(ctx, call.View(), out.RunID)
+	text, err := page.Read(ctx, call.View(), s.RunID)
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
 		return unknown
@@ -188,45 +189,45 @@ func (p *provider) endOf(ctx context.Context, call catalog.Call, out *runStatus)
 	if err := json.Unmarshal(text, &r); err != nil {
 		return fault.New(fault.Internal, "").Because(err)
 	}
-	out.Started, out.Tool = r.Started, r.Tool
+	s.Started, s.Tool = r.Started, r.Tool
 	switch r.Outcome {
 	case journal.OK:
-		out.State = stateDone
+		s.State = stateDone
 	case journal.CutOff:
-		out.State = stateInterrupted
+		s.State = stateInterrupted
 	default:
-		out.State = stateFailed
+		s.State = stateFailed
 	}
 	if r.Subject != call.Principal().Subject {
-		out.Notes = append(out.Notes, "what the run returned is for its caller")
+		s.Notes = append(s.Notes, "what the run returned is for its caller")
 		return nil
 	}
 	id, err := catalog.ParseID(r.Operation)
 	if err != nil || id.Kind != catalog.KindCode {
-		out.Notes = append(out.Notes, "of a call of one tool the journal keeps how it ended; what it returned is not kept")
+		s.Notes = append(s.Notes, "of a call of one tool the journal keeps how it ended; what it returned is not kept")
 		return nil
 	}
-	return p.resultOf(ctx, out, &r)
+	return s.rebuild(ctx, &r)
 }
 
-// resultOf rebuilds what a script's run returned, from its recording where there is one.
-func (p *provider) resultOf(ctx context.Context, out *runStatus, r *endedRun) (err error) {
+// rebuild rebuilds what a script's run returned, from its recording where there is one.
+func (s *runStatus) rebuild(ctx context.Context, r *endedRun) (err error) {
 	ending := recording.Ending{Logs: []wire.Log{}}
-	if script, why := recordingOf(ctx, out.RunID); script != nil {
+	if script, why := recordingOf(ctx, s.RunID); script != nil {
 		ending = script.Ending
 		for i := range ending.Logs {
 			ending.Logs[i].Message = run.RedactText(ctx, ending.Logs[i].Message)
 		}
 	} else {
-		out.Notes = append(out.Notes, "answer, result and logs are missing: "+why)
+		s.Notes = append(s.Notes, "answer, result and logs are missing: "+why)
 	}
 	if r.Outcome == journal.OK {
-		out.Result, err = wire.Marshal(succeeded{
-			Success: true, RunID: out.RunID, Answer: ending.Answer, Result: ending.Result, Emitted: ending.Emitted, Logs: orEmpty(ending.Logs), ChangeCounts: orEmpty(r.Changes),
+		s.Result, err = wire.Marshal(succeeded{
+			Success: true, RunID: s.RunID, Answer: ending.Answer, Result: ending.Result, Emitted: ending.Emitted, Logs: orEmpty(ending.Logs), ChangeCounts: orEmpty(r.Changes),
 		})
 		return err
 	}
-	body := failed{RunID: out.RunID, Error: r.Fault(run.RequestOf(ctx).View.Snapshot().ActsOutside()), Committed: r.Committed, Calls: []run.CallRecord{}, Logs: orEmpty(ending.Logs), Emitted: ending.Emitted, OutsideEffects: []run.CallRecord{}}
+	body := failed{RunID: s.RunID, Error: r.Fault(run.RequestOf(ctx).View.Snapshot().ActsOutside()), Committed: r.Committed, Calls: []run.CallRecord{}, Logs: orEmpty(ending.Logs), Emitted: ending.Emitted, OutsideEffects: []run.CallRecord{}}
 	body.Error.Line = r.Line
 	if ending.Fault != nil {
 		if f, err := fault.Decode(ending.Fault); err == nil && string(f.Code) == r.Outcome {
@@ -255,7 +256,7 @@ func (p *provider) resultOf(ctx context.Context, out *runStatus, r *endedRun) (e
 	}
 	body.Calls, body.OutsideEffects = bounded(body.Calls), bounded(body.OutsideEffects)
 	raw, err := wire.Marshal(body)
-	out.Result = run.RedactBody(ctx, raw)
+	s.Result = run.RedactBody(ctx, raw)
 	return err
 }
 

@@ -50,7 +50,7 @@ func decodeUndo(in catalog.Input) (catalog.Decoded, error) {
 
 // undoOperation undoes a run. It needs no sandbox, so that it is there where code mode is not,
 // for the command line.
-func (p *provider) undoOperation() *catalog.Operation {
+func (k koanFace) undoOperation() *catalog.Operation {
 	op := &catalog.Operation{
 		ID: catalog.CodeID(faceKoan, "undo"),
 		Contract: catalog.Contract{
@@ -62,18 +62,18 @@ func (p *provider) undoOperation() *catalog.Operation {
 			Summary: "Restores what a run changed.", Dispensable: true,
 			Reach: catalog.ReachTools,
 		},
-		Work: catalog.Work{Decode: decodeUndo, Handler: p.undo},
+		Work: catalog.Work{Decode: decodeUndo, Handler: k.undo},
 	}
-	if !p.has(faceKoan) || !p.config().enabled {
+	if !k.scripts.offers(faceKoan) || !k.scripts.config().enabled {
 		op.Reach = catalog.ReachApp
 	}
 	return op
 }
 
 // undo serves koan.code.undo: one run, whose result is shaped as that of koan.code.execute.
-func (p *provider) undo(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
+func (k koanFace) undo(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
 	in := call.Decoded().(undoInput)
-	e := newExecution(p, call, executeInput{DryRun: in.DryRun, IdempotencyKey: in.IdempotencyKey})
+	e := newExecution(k.scripts, call, executeInput{DryRun: in.DryRun, IdempotencyKey: in.IdempotencyKey})
 	err := e.undo(ctx, in)
 	if e.outcome != nil {
 		return e.outcome.Reply, err

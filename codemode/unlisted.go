@@ -25,11 +25,16 @@ type laterCall struct {
 
 func (c laterCall) View() *catalog.View { return c.view }
 
-// awaitTools waits for the tools of servers that were never listed, each as long as its start
+// toolLists waits for the tools of servers that a call needs to know.
+type toolLists struct {
+	snapshot func() *catalog.Snapshot // the catalog as it is now
+}
+
+// await waits for the tools of servers that were never listed, each as long as its start
 // may take, and for those of others that are only remembered from an earlier start, or that are known to
 // have changed, and returns the call with a view that has them. concerns says of which of the former that is
 // needed, names selects those of the others; nil selects none. The view is leased until release is called.
-func (p *provider) awaitTools(ctx context.Context, call catalog.Call, concerns func(server string) bool, names func(servers []string) []string) (later catalog.Call, missing unlisted, release func()) {
+func (l toolLists) await(ctx context.Context, call catalog.Call, concerns func(server string) bool, names func(servers []string) []string) (later catalog.Call, missing unlisted, release func()) {
 	missing = unlisted{}
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -55,14 +60,14 @@ func (p *provider) awaitTools(ctx context.Context, call catalog.Call, concerns f
 				all.Go(func() { _ = wait(ctx, call.Principal()) }) // what is known stays, then
 			}
 			// They may have been compared since the call was made.
-			asked = asked || wait != nil || p.snapshot() != call.View().Snapshot()
+			asked = asked || wait != nil || l.snapshot() != call.View().Snapshot()
 		}
 	}
 	if !asked {
 		return call, missing, func() {}
 	}
 	all.Wait()
-	v, now := call.View(), p.snapshot()
+	v, now := call.View(), l.snapshot()
 	release = now.Lease()
 	return laterCall{call, now.View(call.Principal(), v.Mode(), v.Negotiated())}, missing, release
 }
@@ -95,9 +100,9 @@ func those(wanted func(server string) bool) func([]string) []string {
 
 // awaitScript waits for the tools of the servers that a script refers to: it calls or imports from them, and
 // is refused for nothing that they have by now. SDK.Servers waits by itself for those that were never listed.
-func (p *provider) awaitScript(ctx context.Context, call catalog.Call, code, in string, args json.RawMessage) (later catalog.Call, missing unlisted, release func()) {
+func (l toolLists) awaitScript(ctx context.Context, call catalog.Call, code, in string, args json.RawMessage) (later catalog.Call, missing unlisted, release func()) {
 	references := sync.OnceValue(func() language.References { return sourceOf(in).References(code, args) }) // most runs have no such server
-	return p.awaitTools(ctx, call,
+	return l.await(ctx, call,
 		func(server string) bool { return references().Imports(server) },
 		func(servers []string) []string {
 			if len(servers) == 0 {

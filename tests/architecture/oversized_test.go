@@ -2,7 +2,6 @@ package architecture
 
 // largeReceivers are the types with more than 25 methods.
 var largeReceivers = map[string]oversized{
-	"codemode.provider":                  {61, "all faces of code mode have the same executor and configuration; each face is to be a type"},
 	"entities.Provider":                  {38, "opens databases, the ledger and books, and answers for their health; each is to be a type"},
 	"entities/internal/read.Engine":      {41, "each reading operation is a method beside the statements that it needs"},
 	"framework.Instance":                 {61, "puts the app together: parts that know each other by it alone"},

@@ -9,14 +9,6 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// job is a job with the configured limits and an empty catalog.
-func (p *provider) job(task wire.Task, code string) *wire.Job {
-	return &wire.Job{
-		Task: task, Code: code, Limits: p.config().limits.Limits, Occasion: wire.Occasion{NowMs: time.Now().UnixMilli()},
-		Bindings: wire.Bindings{Entities: []wire.Entity{}, Domains: []wire.Domain{}},
-	}
-}
-
 // noHost is the host of scripts that have nothing to call.
 type noHost struct{}
 
