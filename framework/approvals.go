@@ -58,18 +58,18 @@ func approvals(c *config.Config) approve.Settings {
 
 // checkApprovals rejects a policy that cannot work: plans must be kept, and what rules
 // name must exist.
-func (i *Instance) checkApprovals(c *config.Config) error {
+func (r *reloads) checkApprovals(c *config.Config) error {
 	rules, err := approval.ParseRules(c.Records(keyApprovalRules))
 	if err != nil {
 		return err
 	}
-	if !i.guard.KeepsPlans() && (c.String(keyApprovalMode) != string(approval.Never) || len(rules) > 0 || c.String(keyTainted) == taintedAsk) {
+	if !r.plans.KeepsPlans() && (c.String(keyApprovalMode) != string(approval.Never) || len(rules) > 0 || c.String(keyTainted) == taintedAsk) {
 		return fault.New(fault.CapabilityUnsupported, "approval is configured, but this app has nowhere to keep plans").
 			WithHint("Set Ledger of framework.App, or leave approval.mode, approval.rules and approval.tainted out.")
 	}
 	var wrong config.Problems
-	for n, r := range rules {
-		if problem := i.ruleProblem(r); problem != "" {
+	for n, rule := range rules {
+		if problem := r.ruleProblem(rule); problem != "" {
 			wrong = append(wrong, fmt.Sprintf("%s: %s rule %d: %s", c.Place(keyApprovalRules), keyApprovalRules, n+1, problem))
 		}
 	}
@@ -82,16 +82,16 @@ func (i *Instance) checkApprovals(c *config.Config) error {
 // ruleProblem returns why a rule matches nothing of the app, "" for a good one. A misspelt
 // rule would guard nothing, and nobody would notice. Operations of plugins and servers may
 // be added later: those are only logged.
-func (i *Instance) ruleProblem(r approval.Rule) string {
-	snapshot := i.Snapshot()
-	if r.Entity != "" && snapshot.Resource(r.Entity) == nil {
+func (r *reloads) ruleProblem(rule approval.Rule) string {
+	snapshot := r.snapshots.Snapshot()
+	if rule.Entity != "" && snapshot.Resource(rule.Entity) == nil {
 		var known []string
 		for _, e := range snapshot.Resources() {
 			known = append(known, e.Name)
 		}
-		return fmt.Sprintf("there is no entity %q%s", r.Entity, fault.DidYouMean(r.Entity, known))
+		return fmt.Sprintf("there is no entity %q%s", rule.Entity, fault.DidYouMean(rule.Entity, known))
 	}
-	kind, _, id := strings.Cut(r.Operation, "::")
+	kind, _, id := strings.Cut(rule.Operation, "::")
 	if !id {
 		return ""
 	}
@@ -100,7 +100,7 @@ func (i *Instance) ruleProblem(r approval.Rule) string {
 	}
 	var known []string
 	for _, op := range snapshot.Operations() {
-		if r.Names(op.ID.String()) || mayBeNamed(op.ID, r) {
+		if rule.Names(op.ID.String()) || mayBeNamed(op.ID, rule) {
 			return ""
 		}
 		if string(op.ID.Kind) == kind {
@@ -109,10 +109,10 @@ func (i *Instance) ruleProblem(r approval.Rule) string {
 	}
 	switch catalog.Kind(kind) {
 	case catalog.KindPlugin, catalog.KindUpstream:
-		i.log.Warn("a rule of approval.rules names an operation that does not exist", "operation", r.Operation)
+		r.setup.log.Warn("a rule of approval.rules names an operation that does not exist", "operation", rule.Operation)
 		return ""
 	}
-	return fmt.Sprintf("there is no operation %q%s", r.Operation, fault.DidYouMean(r.Operation, known))
+	return fmt.Sprintf("there is no operation %q%s", rule.Operation, fault.DidYouMean(rule.Operation, known))
 }
 
 // mayBeNamed reports whether a rule may name a tool of a server whose tools are not known yet.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/fault"
 )
 
 // stopTime bounds how long stopping may take once the checks are done.
@@ -19,8 +18,7 @@ func diagnose(ctx context.Context, app App, o Options) (checks []catalog.Check, 
 	if err != nil {
 		return nil, err
 	}
-	i.engine = i.newEngine()
-	i.takePart()
+	i.assemble()
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 		defer cancel()
@@ -38,25 +36,7 @@ func diagnose(ctx context.Context, app App, o Options) (checks []catalog.Check, 
 		return nil, err
 	}
 	for _, p := range i.app.parts {
-		checks = append(checks, i.checks(ctx, p, failures[p.Name()])...)
+		checks = append(checks, i.checks(ctx, p, i.host(p.Name()), failures[p.Name()])...)
 	}
 	return checks, nil
-}
-
-// checks returns the checks of one provider; failure is why it did not start, nil if it
-// did.
-func (i *Instance) checks(ctx context.Context, p Provider, failure error) (checks []catalog.Check) {
-	if failure == nil {
-		c, ok := p.(catalog.Checker)
-		if !ok {
-			return nil
-		}
-		failure = i.protect(p.Name(), func() error { checks = c.Checks(ctx); return nil })
-	} else if d, ok := p.(catalog.Diagnoser); ok {
-		failure = i.protect(p.Name(), func() error { checks = d.Diagnose(ctx, host{i, p.Name()}, failure); return nil })
-	}
-	if failure != nil {
-		return []catalog.Check{{Name: p.Name(), Detail: failure.Error(), Hint: fault.From(failure).Hint}}
-	}
-	return checks
 }

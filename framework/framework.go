@@ -7,31 +7,22 @@
 package framework
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
-	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/access"
 	"github.com/koan-go/koan/framework/internal/config"
-	"github.com/koan-go/koan/framework/internal/feed"
 	"github.com/koan-go/koan/framework/internal/mcpserver"
-	"github.com/koan-go/koan/framework/internal/restapi"
 	"github.com/koan-go/koan/framework/internal/telemetry"
 	"github.com/koan-go/koan/framework/internal/toolset"
-	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/ledger/books"
 	"github.com/koan-go/koan/framework/run"
-	"github.com/koan-go/koan/framework/seal"
 )
 
 // Options are for embedding an app; Main fills them from the command line.
@@ -43,28 +34,14 @@ type Options struct {
 
 // Instance is a running app.
 type Instance struct {
-	app    App
-	source config.Source
-	values *config.Config
-	log    *slog.Logger
-	level  slog.LevelVar // of log, where the app made it
-	engine *run.Engine
+	*setup
+	*providers
+	*snapshots
 	participants
-	feed *feed.Hub // of committed changes
+	reloads
+	engine *run.Engine
 	// telemetry is nil if nothing is exported.
 	telemetry *telemetry.Telemetry
-	testing   bool
-	redactor  *journal.Redactor
-	secrets   secrets
-
-	snapshot  atomic.Pointer[catalog.Snapshot]
-	changing  sync.Mutex
-	reloading sync.Mutex
-	started   []Provider
-	watchers  []func()
-	reloads   []Reload
-	sealer    *seal.Sealer                      // of what clients keep
-	tags      *tagSealer                        // of rows
 	inProcess func() (*mcpserver.Server, error) // serves clients in this program; made when it is first asked for
 	once      sync.Once
 	stopped   error
@@ -126,8 +103,7 @@ func New(ctx context.Context, app App, o Options) (*Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	i.engine = i.newEngine()
-	i.takePart()
+	i.assemble()
 	err = i.start(ctx)
 	if err == nil {
 		err = i.startTelemetry(ctx)
@@ -138,43 +114,24 @@ func New(ctx context.Context, app App, o Options) (*Instance, error) {
 	return i, nil
 }
 
-func (i *Instance) newEngine() *run.Engine {
-	values := i.values
-	return run.NewEngine(run.Options{
-		MaxAttempts: values.Int("run.maxAttempts"), Lock: values.Duration("run.lockMs"), Log: i.log, Redactor: i.redactor, Clock: i.app.Clock,
-		Expand: i.app.files.Expand, AfterCommit: values.Duration("run.afterCommitMs"),
-		RequireUndo: values.Bool("run.requireUndo"), MaxBytes: int64(values.Int("run.maxBytes")), MaxTotalBytes: int64(values.Int("run.maxTotalMb")) << 20,
-	})
-}
-
 // configured returns an instance that has read its configuration and is not started.
 func configured(app App, o Options) (*Instance, error) {
-	if app.Name == "" {
-		panic("framework: App.Name is empty")
-	}
-	app = app.assemble()
-	source := o.Config.orMain()
-	values, err := config.Load(app.Settings(), source)
+	s, err := newSetup(app, o)
 	if err != nil {
 		return nil, err
 	}
-	i := &Instance{app: app, source: source, values: values, log: o.Log, testing: o.Testing}
-	i.inProcess = sync.OnceValues(i.mcpServer)
-	i.level.Set(level(values))
-	if i.log == nil {
-		i.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: &i.level}))
-	}
-	if i.redactor, err = newRedactor(values.Strings("redact.patterns"), values.Strings("redact.pii")); err != nil {
-		return nil, err
-	}
-	i.secrets.configure(values)
-	i.redactor.Know(i.secrets.known)
-	i.log = slog.New(i.redactor.Handler(i.log.Handler()))
-	if i.sealer, err = sealer(values); err != nil {
-		return nil, err
-	}
-	i.tags = &tagSealer{other: i.sealer}
+	p := &providers{setup: s}
+	i := &Instance{setup: s, providers: p, snapshots: &snapshots{setup: s, providers: p}}
+	i.inProcess = sync.OnceValues(surfaces{i}.MCP)
 	return i, nil
+}
+
+// assemble makes what providers are started with.
+func (i *Instance) assemble() {
+	i.engine = i.newEngine()
+	i.snapshots.engine = i.engine
+	i.participants = newParticipants(i.setup, i.engine)
+	i.reloads = reloads{setup: i.setup, providers: i.providers, snapshots: i.snapshots, plans: i.guard}
 }
 
 func (i *Instance) start(ctx context.Context) error {
@@ -188,19 +145,20 @@ func (i *Instance) start(ctx context.Context) error {
 
 // startProvider starts one provider, and registers its data and its books.
 func (i *Instance) startProvider(ctx context.Context, p Provider) error {
-	i.secrets.ask(p)
-	if err := i.protect(p.Name(), func() error { return p.Start(ctx, host{i, p.Name()}) }); err != nil {
+	if err := i.providers.start(ctx, p, i.host(p.Name())); err != nil {
 		return err
 	}
-	i.started = append(i.started, p)
 	if d, ok := p.(run.Data); ok {
 		i.engine.UseData(d)
 	}
 	if k, ok := p.(books.Keeper); ok {
-		i.keepIn(k.Books())
+		i.keepIn(i.setup, k.Books())
 	}
 	return nil
 }
+
+// host returns what a provider sees of the app.
+func (i *Instance) host(provider string) host { return host{i.setup, i.snapshots, provider} }
 
 // complete makes the first catalog of the started providers, and checks the parts of the
 // configuration that are about it.
@@ -208,170 +166,23 @@ func (i *Instance) complete(ctx context.Context) error {
 	if err := i.offer(); err != nil {
 		return err
 	}
-	if err := i.checkExposure(); err != nil {
+	if err := checkServable(i.Snapshot(), i.Mode()); err != nil {
 		return err
 	}
+	i.warnUnreachable(i.Snapshot(), i.Mode())
 	if err := i.checkApprovals(i.values); err != nil {
 		return err
 	}
-	for _, p := range i.started {
-		if w, ok := p.(catalog.Warmer); ok {
-			_ = i.protect(p.Name(), func() error { w.Warm(ctx); return nil })
-		}
-	}
+	i.warm(ctx)
 	return nil
 }
-
-// offer makes a new snapshot of the providers' current offers.
-func (i *Instance) offer() error {
-	i.changing.Lock()
-	defer i.changing.Unlock()
-	offers := make([]catalog.Offer, len(i.started))
-	var failed error
-	for n, p := range i.started {
-		var err error
-		if offers[n], err = i.offerOf(p); err != nil {
-			failed = errors.Join(failed, fmt.Errorf("%s: %w", p.Name(), err))
-		}
-	}
-	about := catalog.Offer{Documents: []*catalog.Document{catalog.Contents(i.app.Name, i.app.Version)}, Operations: append(toolset.Operations(), restapi.Operations(i.tags.get)...)}
-	if slices.ContainsFunc(offers, func(o catalog.Offer) bool { return len(o.Resources) > 0 }) {
-		about.Documents = append(about.Documents, i.rows())
-	}
-	s, err := i.snapshotOf(append(offers, about), failed)
-	if err != nil {
-		for _, o := range offers {
-			if o.Closed != nil {
-				o.Closed()
-			}
-		}
-		return err
-	}
-	if last := i.snapshot.Swap(s); last != nil {
-		defer last.Retire()
-	}
-	i.redactor.Hide(sensitive(s))
-	return nil
-}
-
-// snapshotOf makes the snapshot of offers; failed is why one of them is missing, or nil.
-func (i *Instance) snapshotOf(offers []catalog.Offer, failed error) (*catalog.Snapshot, error) {
-	if failed != nil {
-		return nil, failed
-	}
-	s, err := catalog.NewSnapshot(offers...)
-	if err == nil {
-		err = i.engine.CheckSchemas(s)
-	}
-	return s, err
-}
-
-// sensitive returns the names of fields that nobody may read.
-func sensitive(s *catalog.Snapshot) []string {
-	var out []string
-	for _, r := range s.Resources() {
-		for i := range r.Fields {
-			if r.Fields[i].Sensitive {
-				out = append(out, r.Fields[i].Name)
-			}
-		}
-	}
-	return out
-}
-
-// checkPatterns rejects invalid patterns.
-func checkPatterns(v any) error {
-	patterns, _ := v.([]string)
-	_, err := journal.NewRedactor(patterns)
-	return err
-}
-
-func checkPII(v any) error {
-	kinds, _ := v.([]string)
-	_, err := newRedactor(nil, kinds)
-	return err
-}
-
-// newRedactor makes the redactor of an app's own patterns and kinds of personal data.
-func newRedactor(patterns, personal []string) (*journal.Redactor, error) {
-	r, err := journal.NewRedactor(patterns)
-	if err == nil {
-		err = r.HidePII(personal)
-	}
-	return r, err
-}
-
-// checkExposure rejects a mode that would offer nothing, and warns of entities that
-// nobody can reach.
-func (i *Instance) checkExposure() error {
-	mode := i.Mode()
-	if err := i.checkServable(mode); err != nil {
-		return err
-	}
-	i.warnUnreachable(mode)
-	return nil
-}
-
-func (i *Instance) warnUnreachable(mode exposure.Mode) {
-	for _, r := range i.Snapshot().Resources() {
-		if exposure.Unreachable(mode, r.Exposure) {
-			i.log.Warn("entity cannot be reached: it is annotated `code` and the server's mode is `tools`", "entity", r.Name)
-		}
-	}
-}
-
-// checkServable rejects a mode that would offer nothing.
-func (i *Instance) checkServable(mode exposure.Mode) error {
-	if mode != exposure.Code || len(faces(i.Snapshot())) > 0 {
-		return nil
-	}
-	return fault.New(fault.CapabilityUnsupported, "exposure is `code`, but code mode is not available").
-		WithHint("Set codeMode.enabled to true, or choose another exposure.")
-}
-
-// App is the app that the instance was made from. Another instance made from it has parts
-// of its own.
-func (i *Instance) App() App {
-	a := i.app
-	a.parts = nil
-	return a
-}
-
-// Values is the configuration.
-func (i *Instance) Values() catalog.Values { return i.values }
 
 // Engine is the path of every call.
 func (i *Instance) Engine() *run.Engine { return i.engine }
 
-// Log is the app's logger.
-func (i *Instance) Log() *slog.Logger { return i.log }
-
-// Snapshot is the current catalog.
-func (i *Instance) Snapshot() *catalog.Snapshot { return i.snapshot.Load() }
-
-// Mode is the server's mode, which may be auto.
-func (i *Instance) Mode() exposure.Mode { return i.mode(i.values) }
-
-func (i *Instance) mode(v catalog.Values) exposure.Mode {
-	return exposure.Server(exposure.Mode(v.String("exposure")), i.app.Exposure)
-}
-
-// Negotiated reports whether the configuration leaves the mode open, so that package
-// defaults count.
-func (i *Instance) Negotiated() bool { return negotiated(i.values) }
-
-func negotiated(v catalog.Values) bool { return exposure.Mode(v.String("exposure")) == exposure.Auto }
-
 // View returns the current catalog as a principal sees it whose client declares c.
 func (i *Instance) View(p auth.Principal, c exposure.Client) *catalog.View {
 	return i.Snapshot().View(p, exposure.ForClient(i.Mode(), c), i.Negotiated())
-}
-
-// OnChange makes fn be called after each change of the catalog.
-func (i *Instance) OnChange(fn func()) {
-	i.changing.Lock()
-	defer i.changing.Unlock()
-	i.watchers = append(i.watchers, fn)
 }
 
 // Report is the boot report: one line for each thing worth knowing.
@@ -386,32 +197,15 @@ func (i *Instance) Report() []string {
 	return out
 }
 
-// Ready returns why calls cannot be served now, as joined errors; nil if they can.
-func (i *Instance) Ready(ctx context.Context) error {
-	var problems []error
-	for _, p := range i.started {
-		if r, ok := p.(catalog.Readier); ok {
-			problems = append(problems, i.protect(p.Name(), func() error { return r.Ready(ctx) }))
-		}
-	}
-	return errors.Join(problems...)
-}
-
 // Stop stops the providers in reverse order, once.
 func (i *Instance) Stop(ctx context.Context) error {
 	i.once.Do(func() {
-		var errs []error
 		if i.feed != nil {
 			i.feed.Close()
 		}
 		i.stopAfterCommit(ctx)
-		for _, p := range slices.Backward(i.started) {
-			if err := i.protect(p.Name(), func() error { return p.Stop(ctx) }); err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", p.Name(), err))
-			}
-		}
+		i.stopped = i.providers.stop(ctx)
 		i.stopTelemetry(ctx)
-		i.stopped = errors.Join(errs...)
 	})
 	return i.stopped
 }
@@ -424,39 +218,4 @@ func (i *Instance) stopAfterCommit(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, i.values.Duration("run.afterCommitMs"))
 	defer cancel()
 	i.engine.Stop(ctx)
-}
-
-// host is the app as one provider sees it.
-type host struct {
-	i        *Instance
-	provider string
-}
-
-var _ catalog.Host = host{}
-
-func (h host) App() string                 { return h.i.app.Name }
-func (h host) Command() string             { return cmp.Or(h.i.app.Command, h.i.app.Name) }
-func (h host) Version() string             { return h.i.app.Version }
-func (h host) Settings() catalog.Values    { return h.i.values }
-func (h host) Snapshot() *catalog.Snapshot { return h.i.Snapshot() }
-func (h host) Log() *slog.Logger           { return h.i.log.With("provider", h.provider) }
-func (h host) Testing() bool               { return h.i.testing }
-
-func (h host) Changed() {
-	h.i.changing.Lock() // until the first snapshot is made, if it is being made from earlier offers
-	starting := h.i.Snapshot() == nil
-	h.i.changing.Unlock()
-	if starting {
-		return // the first snapshot will have it
-	}
-	if err := h.i.offer(); err != nil {
-		h.i.log.Error("the changed catalog was rejected; the old one stays in effect", "error", err)
-		return
-	}
-	h.i.changing.Lock()
-	watchers := slices.Clone(h.i.watchers)
-	h.i.changing.Unlock()
-	for _, fn := range watchers {
-		fn()
-	}
 }

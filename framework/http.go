@@ -4,18 +4,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
-	"slices"
 	"time"
 
-	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/internal/access"
-	"github.com/koan-go/koan/framework/internal/cli"
-	"github.com/koan-go/koan/framework/internal/console"
-	"github.com/koan-go/koan/framework/internal/mcpserver"
-	"github.com/koan-go/koan/framework/internal/restapi"
 	"github.com/koan-go/koan/framework/internal/site"
-	"github.com/koan-go/koan/framework/run/approve"
 )
 
 // HTTPOptions configure Instance.HTTPHandler. The zero value serves callers as the configuration
@@ -80,7 +72,7 @@ func (i *Instance) HTTPHandler(o HTTPOptions) (*HTTP, error) {
 	if o.Console && o.URL == "" {
 		return nil, errors.New("framework: HTTPOptions.Console needs HTTPOptions.URL, where people sign in")
 	}
-	s, err := i.site(o)
+	s, err := surfaces{i}.site(o)
 	if err != nil {
 		return nil, err
 	}
@@ -108,152 +100,10 @@ func (i *Instance) Callers(url string) (*Callers, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := i.callers(config, url)
+	c, err := surfaces{i}.callers(config, url)
 	if err != nil {
 		return nil, err
 	}
 	i.OnReload(c.Reload)
 	return &Callers{c}, nil
-}
-
-func (i *Instance) callers(config access.Config, url string) (*access.Callers, error) {
-	return config.Callers(access.App{Name: i.app.Name, URL: url, Catalog: i.Snapshot, Log: i.log})
-}
-
-// served is an instance as the command line serves it.
-type served struct{ *Instance }
-
-// MCP implements cli.Instance.
-func (s served) MCP() (*mcpserver.Server, error) { return s.mcpServer() }
-
-// Site implements cli.Instance.
-func (s served) Site(at cli.Address) (*site.Site, error) {
-	return s.site(HTTPOptions{URL: at.URL, Console: at.Console, Print: at.Print})
-}
-
-// site makes what serves the app over HTTP.
-func (i *Instance) site(o HTTPOptions) (*site.Site, error) {
-	parts := site.Parts{Known: o.Authenticate != nil, Metrics: i.telemetry.Handler(), Ready: i.Ready, Log: i.log}
-	// A program that knows its callers by itself may leave open where clients get tokens; then there is
-	// no metadata for them.
-	own := o.Authenticate != nil && o.URL == ""
-	config, err := access.Read(i.values, o.URL != "" || own)
-	if err != nil {
-		return nil, err
-	}
-	if !config.Anybody() && (!own || i.values.String("server.publicUrl") != "") {
-		if parts.Callers, err = i.callers(config, o.URL+"/mcp"); err != nil {
-			return nil, err
-		}
-		if o.Authenticate == nil {
-			o.Authenticate, o.StepUp, parts.Known = parts.Callers.Authenticate, parts.Callers.StepUp, true
-		}
-	}
-	if parts.MCP, err = i.mcp(o); err != nil {
-		return nil, err
-	}
-	parts.REST = i.rest(parts.MCP)
-	if i.app.Pages != nil {
-		parts.Pages = parts.REST.Pages(i.app.Pages(i))
-	}
-	if o.Console {
-		parts.Console = i.console(o, parts)
-	}
-	s := site.New(parts)
-	if parts.Callers != nil {
-		i.OnReload(s.ReloadCallers)
-	}
-	return s, nil
-}
-
-// mcp serves MCP over Streamable HTTP.
-func (i *Instance) mcp(o HTTPOptions) (*mcpserver.HTTP, error) {
-	s, err := i.mcpServer()
-	if err != nil {
-		return nil, err
-	}
-	n := withDefaults(o, i.values)
-	h := s.HTTP(mcpserver.HTTPOptions{
-		Authenticate: n.Authenticate, StepUp: n.StepUp, AllowedHosts: n.AllowedHosts, AllowedOrigins: n.AllowedOrigins,
-		SessionIdle: n.SessionIdle, MaxSessions: n.MaxSessions, RequestsPerMinute: n.RequestsPerMinute, BodyTime: n.BodyTime, WriteTime: n.WriteTime,
-	})
-	i.OnReload(func(next catalog.Values) (func(), error) {
-		n := withDefaults(o, next)
-		return func() {
-			h.Adjust(mcpserver.HTTPLive{
-				AllowedHosts: n.AllowedHosts, AllowedOrigins: n.AllowedOrigins,
-				SessionIdle: n.SessionIdle, MaxSessions: n.MaxSessions, RequestsPerMinute: n.RequestsPerMinute,
-			})
-		}, nil
-	})
-	return h, nil
-}
-
-// rest serves REST beside MCP, which admits its requests.
-func (i *Instance) rest(beside *mcpserver.HTTP) *restapi.Handler {
-	live := func(v catalog.Values) restapi.Live {
-		l := i.live(v)
-		return restapi.Live{Exposure: l.Exposure, ExposureIsAuto: l.ExposureIsAuto, QueueMax: l.QueueMax, ToolTimeout: l.ToolTimeout, MaxListeners: v.Int("events.maxListeners")}
-	}
-	o := restapi.Options{
-		Name: i.app.Name, Version: i.app.Version, Description: i.app.Description, Engine: i.engine, Catalog: i.Snapshot, Admission: beside.Admission(),
-		Tags: i.tags.get, Ready: i.Ready, MaxBody: i.values.Int("server.maxBufferBytes"), Files: i.app.files.Store, Live: live(i.values), Feed: i.feed, Log: i.log,
-		Console: restapi.Console{Journal: i.reader, Replay: i.replayOwn, Plans: i.guard, Checks: i.Checks, Limits: i.limits},
-	}
-	if o.Faces = faces(i.Snapshot()); len(o.Faces) > 0 {
-		o.Runtime = i.values.String("codeMode.runtime")
-	}
-	h := restapi.New(o)
-	i.OnReload(func(next catalog.Values) (func(), error) { return func() { h.Adjust(live(next)) }, nil })
-	return h
-}
-
-// console serves the console, whose sessions REST takes from then on. Whoever knows the server by
-// another address uses that.
-func (i *Instance) console(o HTTPOptions, parts site.Parts) *console.Handler {
-	at := console.Site{URL: o.URL, Home: parts.Pages != nil, Print: o.Print, Authenticate: o.Authenticate}
-	if public, err := url.Parse(i.values.String("server.publicUrl")); err == nil && public.Host != "" {
-		at.URL = public.Scheme + "://" + public.Host
-	}
-	if at.Print == nil {
-		at.Print = func(line string) { i.log.Info(line) }
-	}
-	if parts.Callers != nil {
-		if issuer := parts.Callers.SignIn(at.URL + console.DonePath); issuer != nil {
-			at.Issuer = issuer
-		}
-	}
-	c := console.New(console.Options{Site: at, Name: i.app.Name, Person: approve.Person(), Admission: parts.MCP.Admission(), Log: i.log})
-	parts.REST.UseSessions(c.Caller, c.Visitor, c.AskToSignIn)
-	return c
-}
-
-// withDefaults takes options that are not set from the configuration.
-func withDefaults(o HTTPOptions, v catalog.Values) HTTPOptions {
-	if o.AllowedHosts == nil {
-		o.AllowedHosts = hosts(v)
-	}
-	if o.AllowedOrigins == nil {
-		o.AllowedOrigins = v.Strings("server.allowedOrigins")
-	}
-	if o.SessionIdle == 0 {
-		o.SessionIdle = v.Duration("server.sessionIdleMs")
-	}
-	if o.MaxSessions == 0 {
-		o.MaxSessions = v.Int("server.maxSessions")
-	}
-	if o.RequestsPerMinute == 0 {
-		o.RequestsPerMinute = v.Int("server.requestsPerMinute")
-	}
-	return o
-}
-
-// hosts are the names by which HTTP may be called beside those of loopback: those that
-// are allowed, and that of the public URL.
-func hosts(v catalog.Values) []string {
-	out := v.Strings("server.allowedHosts")
-	if u, err := url.Parse(v.String("server.publicUrl")); err == nil && u.Hostname() != "" {
-		out = append(slices.Clone(out), u.Hostname())
-	}
-	return out
 }

@@ -26,7 +26,7 @@ func Run(app App, args []string) int {
 			if err != nil {
 				return nil, err
 			}
-			return served{i}, nil
+			return surfaces{i}, nil
 		},
 		Diagnose: func(ctx context.Context, src config.Source) ([]catalog.Check, error) {
 			return diagnose(ctx, app, Options{Config: Source(src)})
@@ -55,5 +55,5 @@ func (a App) configure(src config.Source) (catalog.Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	return host{i, "command"}, nil
+	return i.host("command"), nil
 }

@@ -2,11 +2,14 @@ package framework
 
 import (
 	"cmp"
+	"context"
 	"time"
 
+	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/feed"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/ledger/books"
+	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/approve"
 	"github.com/koan-go/koan/framework/run/live"
 	"github.com/koan-go/koan/framework/run/once"
@@ -24,9 +27,10 @@ type participants struct {
 	journal  *record.Journal
 	underway *live.Runs
 	reader   journal.Reader // of the journal, nil without
+	feed     *feed.Hub      // of what runs commit; it takes part in none
 }
 
-// takePart has the participants join the engine. In every phase of a run they are asked in
+// newParticipants has the participants join an engine. In every phase of a run they are asked in
 // this order:
 //
 //   - replay first: it decides whether the run is a dry one, for which keys and approvals do
@@ -39,44 +43,54 @@ type participants struct {
 //   - undo anywhere: it takes part in no run, and is found by who undoes one;
 //   - record after them: what the others did belongs into the journal;
 //   - live last: a run is under way until the journal has it.
-func (i *Instance) takePart() {
-	retention := time.Duration(i.values.Int("run.keyRetentionHours")) * time.Hour
-	i.participants = participants{
-		tapes:    replay.New(i.engine, i.tapeOptions()),
-		keys:     once.New(once.Options{Lease: i.values.Duration("run.keyLeaseMs"), Retention: retention, ReplyBytes: i.values.Int("run.keyMaxBytes"), Log: i.log}),
-		guard:    approve.New(i.engine, approve.Options{Settings: approvals(i.values), Command: cmp.Or(i.app.Command, i.app.Name), KeyRetention: retention, Log: i.log}),
+func newParticipants(s *setup, engine *run.Engine) participants {
+	retention := time.Duration(s.values.Int("run.keyRetentionHours")) * time.Hour
+	p := participants{
+		tapes:    replay.New(engine, s.tapeOptions()),
+		keys:     once.New(once.Options{Lease: s.values.Duration("run.keyLeaseMs"), Retention: retention, ReplyBytes: s.values.Int("run.keyMaxBytes"), Log: s.log}),
+		guard:    approve.New(engine, approve.Options{Settings: approvals(s.values), Command: cmp.Or(s.app.Command, s.app.Name), KeyRetention: retention, Log: s.log}),
 		undos:    &undo.Undos{},
-		journal:  record.New(record.Options{Redactor: i.redactor, ToolVersion: i.app.Version}).Add(journal.Log{Logger: i.log}),
+		journal:  record.New(record.Options{Redactor: s.redactor, ToolVersion: s.app.Version}).Add(journal.Log{Logger: s.log}),
 		underway: live.New(),
+		feed:     feed.New(feed.Options{Log: s.log}),
 	}
-	i.feed = feed.New(feed.Options{Log: i.log}) // which takes part in no run, and follows what they commit
-	i.engine.Join(i.tapes, i.keys, i.guard, i.undos, i.app.files.References(), i.journal, i.underway)
+	engine.Join(p.tapes, p.keys, p.guard, p.undos, s.app.files.References(), p.journal, p.underway)
+	return p
 }
 
 // keepIn has the participants keep what they know in an app's books. Plans are kept where keys are: a
 // plan that is applied holds one.
-func (i *Instance) keepIn(b *books.Books) {
-	i.tapes.Use(b.Tapes)
-	i.keys.Use(b.Keys)
-	i.guard.Use(b.Keys.Plans(), b.Keys.Grants())
-	i.tags.secret = b.Keys.Secret
+func (p *participants) keepIn(s *setup, b *books.Books) {
+	p.tapes.Use(b.Tapes)
+	p.keys.Use(b.Keys)
+	p.guard.Use(b.Keys.Plans(), b.Keys.Grants())
+	s.tags.secret = b.Keys.Secret
 	if b.ChangeLog != nil {
-		i.feed.Use(b.ChangeLog)
+		p.feed.Use(b.ChangeLog)
 	}
 	j := b.Journal
 	if j == nil {
 		return
 	}
-	i.journal.Add(j.Sink())
+	p.journal.Add(j.Sink())
 	if j.KeepsChanges() {
-		i.journal.KeepChanges()
+		p.journal.KeepChanges()
 	} else {
-		i.journal.OmitChanges()
+		p.journal.OmitChanges()
 	}
-	i.reader = j
-	i.app.files.KeepWith(j)
-	i.undos.Use(j)
+	p.reader = j
+	s.app.files.KeepWith(j)
+	p.undos.Use(j)
 }
 
 // Plans has people decide about what runs do.
-func (i *Instance) Plans() *approve.Guard { return i.guard }
+func (p *participants) Plans() *approve.Guard { return p.guard }
+
+// Runs lists runs that the caller of ctx (auth.With) may know of, as the journal keeps them.
+// Without a journal it ends in fault.CapabilityUnsupported.
+func (p *participants) Runs(ctx context.Context, q journal.Query) (*journal.Page, error) {
+	if p.reader == nil {
+		return nil, fault.New(fault.CapabilityUnsupported, "this app keeps no journal of its runs").WithHint("Set journal.enabled to true, which it is by default. An app without entities keeps none, unless framework.App says Ledger.")
+	}
+	return p.reader.Runs(ctx, q)
+}

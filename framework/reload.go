@@ -4,74 +4,91 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/config"
+	"github.com/koan-go/koan/framework/run/approve"
 )
 
 // Reload takes part in a change of the configuration: see catalog.Reloadable.
 type Reload = func(next catalog.Values) (apply func(), err error)
 
+// reloads change the configuration of a running app.
+type reloads struct {
+	setup     *setup
+	providers *providers
+	snapshots *snapshots
+	plans     *approve.Guard
+
+	reloading sync.Mutex // held for a whole Reload
+	mu        sync.Mutex
+	asked     []Reload
+}
+
 // OnReload makes fn take part in each Reload.
-func (i *Instance) OnReload(fn Reload) {
-	i.changing.Lock()
-	defer i.changing.Unlock()
-	i.reloads = append(i.reloads, fn)
+func (r *reloads) OnReload(fn Reload) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked = append(r.asked, fn)
 }
 
 // Reload reads the configuration again, from the same sources as New, and applies the
 // keys that can change while the app runs; others that differ are logged, one line each.
 // On an error, which lists every problem, nothing has changed. Running calls keep the
 // settings that they began with.
-func (i *Instance) Reload(context.Context) error {
-	next, err := config.Load(i.app.Settings(), i.source)
+func (r *reloads) Reload(context.Context) error {
+	next, err := config.Load(r.setup.app.Settings(), r.setup.source)
 	if err != nil {
 		return err
 	}
-	i.reloading.Lock()
-	defer i.reloading.Unlock()
-	merged, live, later := i.values.With(next)
-	applies, err := i.prepare(merged)
+	r.reloading.Lock()
+	defer r.reloading.Unlock()
+	merged, live, later := r.setup.values.With(next)
+	applies, err := r.prepare(merged)
 	if err != nil {
 		return err
 	}
-	if mode := i.mode(merged); mode != i.Mode() {
-		i.warnUnreachable(mode)
+	if mode := r.setup.mode(merged); mode != r.setup.Mode() {
+		r.setup.warnUnreachable(r.snapshots.Snapshot(), mode)
 	}
-	i.values.Take(merged)
-	i.secrets.configure(merged)
-	i.level.Set(level(merged))
-	i.guard.Set(approvals(merged))
+	r.setup.values.Take(merged)
+	r.setup.secrets.configure(merged)
+	r.setup.level.Set(level(merged))
+	r.plans.Set(approvals(merged))
 	for _, apply := range applies {
-		_ = i.protect("a reload", func() error { apply(); return nil })
+		_ = r.setup.protect("a reload", func() error { apply(); return nil })
 	}
 	for _, key := range later {
-		i.log.Warn("a changed configuration key takes effect at the next start", "key", key)
+		r.setup.log.Warn("a changed configuration key takes effect at the next start", "key", key)
 	}
 	var changed []any // empty if only tokens or a certificate have changed: their owners log it
 	if len(live) > 0 {
 		changed = []any{"changed", strings.Join(live, " ")}
 	}
-	i.log.Info("the configuration was reloaded", changed...)
+	r.setup.log.Info("the configuration was reloaded", changed...)
 	return nil
 }
 
 // prepare checks a configuration with all who take part in a reload, and returns the
 // functions that apply it.
-func (i *Instance) prepare(next *config.Config) (applies []func(), err error) {
-	i.changing.Lock()
-	asked := append([]Reload{}, i.reloads...)
-	i.changing.Unlock()
-	for _, p := range i.started {
-		if r, ok := p.(catalog.Reloadable); ok {
-			asked = append(asked, r.Reload)
+func (r *reloads) prepare(next *config.Config) (applies []func(), err error) {
+	r.mu.Lock()
+	asked := slices.Clone(r.asked)
+	r.mu.Unlock()
+	for _, p := range r.providers.started {
+		if one, ok := p.(catalog.Reloadable); ok {
+			asked = append(asked, one.Reload)
 		}
 	}
-	problems := []error{i.checkServable(i.mode(next)), i.checkApprovals(next)}
+	problems := []error{checkServable(r.snapshots.Snapshot(), r.setup.mode(next)), r.checkApprovals(next)}
 	for _, ask := range asked {
 		var apply func()
-		problems = append(problems, i.protect("a reload", func() (err error) { apply, err = ask(next); return err }))
+		problems = append(problems, r.setup.protect("a reload", func() (err error) { apply, err = ask(next); return err }))
 		if apply != nil {
 			applies = append(applies, apply)
 		}
@@ -95,4 +112,22 @@ func (i *Instance) prepare(next *config.Config) (applies []func(), err error) {
 func level(v catalog.Values) (l slog.Level) {
 	_ = l.UnmarshalText([]byte(v.String("log.level"))) // one of four checked words
 	return l
+}
+
+// checkServable rejects a mode that would offer nothing.
+func checkServable(s *catalog.Snapshot, mode exposure.Mode) error {
+	if mode != exposure.Code || len(faces(s)) > 0 {
+		return nil
+	}
+	return fault.New(fault.CapabilityUnsupported, "exposure is `code`, but code mode is not available").
+		WithHint("Set codeMode.enabled to true, or choose another exposure.")
+}
+
+// warnUnreachable warns of entities that nobody can reach in a mode.
+func (s *setup) warnUnreachable(now *catalog.Snapshot, mode exposure.Mode) {
+	for _, r := range now.Resources() {
+		if exposure.Unreachable(mode, r.Exposure) {
+			s.log.Warn("entity cannot be reached: it is annotated `code` and the server's mode is `tools`", "entity", r.Name)
+		}
+	}
 }

@@ -1,11 +1,8 @@
 package framework
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"slices"
-	"time"
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
@@ -27,14 +24,6 @@ func replaySettings() []catalog.Setting {
 	}
 }
 
-func (i *Instance) tapeOptions() replay.Options {
-	v := i.values
-	return replay.Options{
-		Keep: replay.Kept(v.String("replay.keep")), MaxRunBytes: v.Int("replay.maxRunBytes"), MaxBytes: int64(v.Int("replay.maxMb")) << 20,
-		Retention: time.Duration(v.Int("replay.retentionHours")) * time.Hour, ToolVersion: i.app.Version, Log: i.log,
-	}
-}
-
 // Replay executes a kept run again and reports whether it does the same: from its
 // recording alone, or, with data, on today's data. It changes nothing.
 func (i *Instance) Replay(ctx context.Context, id string, data bool) (*replay.Replayed, error) {
@@ -47,28 +36,6 @@ func (i *Instance) Replay(ctx context.Context, id string, data bool) (*replay.Re
 		}
 	}
 	return i.tapes.Replay(ctx, req)
-}
-
-// replayOwn is Replay for whoever made the run, with rights that it still has: what is kept of a
-// run is what its caller has read. For others there is no such run, and it takes them as long to
-// hear so.
-func (i *Instance) replayOwn(ctx context.Context, by auth.Principal, id string, data bool) (*replay.Replayed, error) {
-	answer := time.After(replay.Shelving)
-	k, err := i.tapes.Kept(ctx, id)
-	if err != nil && fault.CodeOf(err) != fault.NotFound {
-		return nil, err
-	}
-	lacks := func(set string) bool { return !by.MayName(set) }
-	if err == nil && k.Subject == by.Subject && by.Missing(k.Scopes) == "" && !slices.ContainsFunc(k.Sets, lacks) {
-		return i.Replay(ctx, id, data)
-	}
-	select {
-	case <-answer:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	return nil, fault.New(fault.NotFound, "no run of yours with this id is kept for a replay").
-		WithHint("Runs are kept as replay.keep says, and as long as replay.retentionHours and replay.maxMb say; one that was made with rights that you have no longer is not yours. The person at the machine can replay all: `%s replay %s`.", cmp.Or(i.app.Command, i.app.Name), fault.Clip(id, 64))
 }
 
 // ActionOf makes the file of an action out of the script of a run that is kept and succeeded.

@@ -12,7 +12,7 @@ import (
 )
 
 // rows is the document of the entities of one kind, which clients of MCP subscribe to.
-func (i *Instance) rows() *catalog.Document {
+func (s *snapshots) rows() *catalog.Document {
 	return &catalog.Document{
 		URI: "koan://entities/{name}", Name: "entities", MIME: "application/json", Template: true,
 		Description: "The first page of the entities of one kind, in the set of calls that name none. Subscribers are notified when any of them changes.",
@@ -21,7 +21,7 @@ func (i *Instance) rows() *catalog.Document {
 			if !slices.Contains(shownKinds(v), name) {
 				return nil, fault.Newf(fault.NotFound, "there is no entity %s", catalog.Quote(name))
 			}
-			out, _, err := i.engine.Invoke(ctx, run.Request{
+			out, _, err := s.engine.Invoke(ctx, run.Request{
 				View: v, Principal: auth.From(ctx), ID: catalog.EntityID(name, "collection"), Input: json.RawMessage("{}"), Surface: "mcp", Via: catalog.SurfaceREST,
 			})
 			return out, err

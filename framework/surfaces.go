@@ -3,123 +3,214 @@ package framework
 import (
 	"cmp"
 	"context"
-	"io"
+	"net/url"
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/internal/files"
+	"github.com/koan-go/koan/framework/internal/access"
+	"github.com/koan-go/koan/framework/internal/cli"
+	"github.com/koan-go/koan/framework/internal/console"
 	"github.com/koan-go/koan/framework/internal/mcpserver"
 	"github.com/koan-go/koan/framework/internal/restapi"
-	"github.com/koan-go/koan/framework/internal/toolset"
-	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/internal/site"
+	"github.com/koan-go/koan/framework/run/approve"
+	"github.com/koan-go/koan/framework/run/replay"
 )
 
-// mcpServer makes an MCP server over the app's catalog, which follows its changes. The
+// surfaces make what serves an instance to clients: over MCP, over REST, to people with a browser.
+// They are an instance as the command line serves it.
+type surfaces struct{ *Instance }
+
+var _ cli.Instance = surfaces{}
+
+// Site implements cli.Instance.
+func (s surfaces) Site(at cli.Address) (*site.Site, error) {
+	return s.site(HTTPOptions{URL: at.URL, Console: at.Console, Print: at.Print})
+}
+
+// MCP implements cli.Instance: it makes an MCP server over the app's catalog, which follows its changes. The
 // caller opens a transport on it.
-func (i *Instance) mcpServer() (*mcpserver.Server, error) {
-	v, live := i.values, i.live(i.values)
+func (s surfaces) MCP() (*mcpserver.Server, error) {
+	v, live := s.values, s.live(s.values)
 	o := mcpserver.Options{
-		Name: i.app.Name, Version: i.app.Version, Engine: i.engine, Catalog: i.Snapshot, Principal: auth.Local(),
-		Exposure: live.Exposure, ExposureIsAuto: live.ExposureIsAuto, Faces: faces(i.Snapshot()),
+		Name: s.app.Name, Version: s.app.Version, Engine: s.engine, Catalog: s.Snapshot, Principal: auth.Local(),
+		Exposure: live.Exposure, ExposureIsAuto: live.ExposureIsAuto, Faces: faces(s.Snapshot()),
 		QueueMax: live.QueueMax, ToolTimeout: live.ToolTimeout, MaxBufferBytes: v.Int("server.maxBufferBytes"),
-		Tools: live.Tools, AskTimeout: v.Duration("server.askTimeoutMs"), Seal: i.sealer, Feed: i.feed, Log: i.log,
+		Tools: live.Tools, AskTimeout: v.Duration("server.askTimeoutMs"), Seal: s.sealer, Feed: s.feed, Log: s.log,
 	}
-	o.Instructions = i.app.Description
+	o.Instructions = s.app.Description
 	if len(o.Faces) > 0 {
 		o.Runtime = v.String("codeMode.runtime")
-		o.CodeInstructions = i.codeInstructions()
+		o.CodeInstructions = s.codeInstructions()
 	}
-	s, err := mcpserver.New(o)
+	server, err := mcpserver.New(o)
 	if err != nil {
 		return nil, err
 	}
-	i.OnChange(s.CatalogChanged)
-	i.OnReload(func(next catalog.Values) (func(), error) {
+	s.OnChange(server.CatalogChanged)
+	s.OnReload(func(next catalog.Values) (func(), error) {
 		return func() {
-			if err := s.Adjust(i.live(next)); err != nil { // the settings were checked
-				i.log.Error("the MCP server keeps its settings", "error", err)
+			if err := server.Adjust(s.live(next)); err != nil { // the settings were checked
+				s.log.Error("the MCP server keeps its settings", "error", err)
 			}
 		}, nil
 	})
-	return s, nil
+	return server, nil
 }
 
-// Connect opens an MCP connection to the app from inside the program, for a client
-// that calls as p: see mcpserver.Server.Connect. Close it before Stop.
-func (i *Instance) Connect(ctx context.Context, p auth.Principal) (io.ReadWriteCloser, error) {
-	s, err := i.inProcess()
+func (s surfaces) callers(config access.Config, url string) (*access.Callers, error) {
+	return config.Callers(access.App{Name: s.app.Name, URL: url, Catalog: s.Snapshot, Log: s.log})
+}
+
+// site makes what serves the app over HTTP.
+func (s surfaces) site(o HTTPOptions) (*site.Site, error) {
+	parts := site.Parts{Known: o.Authenticate != nil, Metrics: s.telemetry.Handler(), Ready: s.Ready, Log: s.log}
+	// A program that knows its callers by itself may leave open where clients get tokens; then there is
+	// no metadata for them.
+	own := o.Authenticate != nil && o.URL == ""
+	config, err := access.Read(s.values, o.URL != "" || own)
 	if err != nil {
 		return nil, err
 	}
-	return s.Connect(ctx, p), nil
-}
-
-// live returns the live options of the MCP server in a configuration.
-func (i *Instance) live(v catalog.Values) mcpserver.Live {
-	return mcpserver.Live{
-		Exposure: i.mode(v), ExposureIsAuto: negotiated(v), Tools: toolset.Configured(v),
-		QueueMax: v.Int("server.queueMax"), ToolTimeout: v.Duration("server.toolTimeoutMs"),
-	}
-}
-
-func (i *Instance) codeInstructions() string {
-	var parts []string
-	for _, p := range i.started {
-		if in, ok := p.(catalog.Instructor); ok {
-			_ = i.protect(p.Name(), func() error { parts = append(parts, in.Instructions()); return nil })
+	if !config.Anybody() && (!own || s.values.String("server.publicUrl") != "") {
+		if parts.Callers, err = s.callers(config, o.URL+"/mcp"); err != nil {
+			return nil, err
+		}
+		if o.Authenticate == nil {
+			o.Authenticate, o.StepUp, parts.Known = parts.Callers.Authenticate, parts.Callers.StepUp, true
 		}
 	}
-	return strings.Join(parts, "\n\n")
+	if parts.MCP, err = s.mcp(o); err != nil {
+		return nil, err
+	}
+	parts.REST = s.rest(parts.MCP)
+	if s.app.Pages != nil {
+		parts.Pages = parts.REST.Pages(s.app.Pages(s.Instance))
+	}
+	if o.Console {
+		parts.Console = s.console(o, parts)
+	}
+	made := site.New(parts)
+	if parts.Callers != nil {
+		s.OnReload(made.ReloadCallers)
+	}
+	return made, nil
 }
 
-// Files returns where files are kept, for a caller who may call a function of SDK.Files: "create",
-// "get".
-func (i *Instance) Files(p auth.Principal, function string) (*FileStore, error) {
-	id := catalog.PluginID(files.Domain, function)
-	if i.Snapshot().Operation(id) == nil {
-		return nil, fault.New(fault.CapabilityUnsupported, "this app keeps no files")
-	}
-	if !i.Snapshot().View(p, exposure.Full, i.Negotiated()).Allowed(id) {
-		return nil, fault.New(fault.Forbidden, "the caller may not use files")
-	}
-	store, err := i.app.files.Store()
+// mcp serves MCP over Streamable HTTP.
+func (s surfaces) mcp(o HTTPOptions) (*mcpserver.HTTP, error) {
+	server, err := s.MCP()
 	if err != nil {
 		return nil, err
 	}
-	return &FileStore{store}, nil
+	n := withDefaults(o, s.values)
+	h := server.HTTP(mcpserver.HTTPOptions{
+		Authenticate: n.Authenticate, StepUp: n.StepUp, AllowedHosts: n.AllowedHosts, AllowedOrigins: n.AllowedOrigins,
+		SessionIdle: n.SessionIdle, MaxSessions: n.MaxSessions, RequestsPerMinute: n.RequestsPerMinute, BodyTime: n.BodyTime, WriteTime: n.WriteTime,
+	})
+	s.OnReload(func(next catalog.Values) (func(), error) {
+		n := withDefaults(o, next)
+		return func() {
+			h.Adjust(mcpserver.HTTPLive{
+				AllowedHosts: n.AllowedHosts, AllowedOrigins: n.AllowedOrigins,
+				SessionIdle: n.SessionIdle, MaxSessions: n.MaxSessions, RequestsPerMinute: n.RequestsPerMinute,
+			})
+		}, nil
+	})
+	return h, nil
 }
 
-// Runs lists runs that the caller of ctx (auth.With) may know of, as the journal keeps them.
-// Without a journal it ends in fault.CapabilityUnsupported.
-func (i *Instance) Runs(ctx context.Context, q journal.Query) (*journal.Page, error) {
-	if i.reader == nil {
-		return nil, fault.New(fault.CapabilityUnsupported, "this app keeps no journal of its runs").WithHint("Set journal.enabled to true, which it is by default. An app without entities keeps none, unless framework.App says Ledger.")
+// rest serves REST beside MCP, which admits its requests.
+func (s surfaces) rest(beside *mcpserver.HTTP) *restapi.Handler {
+	live := func(v catalog.Values) restapi.Live {
+		l := s.live(v)
+		return restapi.Live{Exposure: l.Exposure, ExposureIsAuto: l.ExposureIsAuto, QueueMax: l.QueueMax, ToolTimeout: l.ToolTimeout, MaxListeners: v.Int("events.maxListeners")}
 	}
-	return i.reader.Runs(ctx, q)
-}
-
-// Checks looks at the parts of the app, as `doctor` does.
-func (i *Instance) Checks(ctx context.Context) []catalog.Check {
-	var out []catalog.Check
-	for _, p := range i.started {
-		out = append(out, i.checks(ctx, p, nil)...)
+	o := restapi.Options{
+		Name: s.app.Name, Version: s.app.Version, Description: s.app.Description, Engine: s.engine, Catalog: s.Snapshot, Admission: beside.Admission(),
+		Tags: s.tags.get, Ready: s.Ready, MaxBody: s.values.Int("server.maxBufferBytes"), Files: s.app.files.Store, Live: live(s.values), Feed: s.feed, Log: s.log,
+		Console: restapi.Console{Journal: s.reader, Replay: s.replayOwn, Plans: s.guard, Checks: s.Checks, Limits: s.limits},
 	}
-	return out
+	if o.Faces = faces(s.Snapshot()); len(o.Faces) > 0 {
+		o.Runtime = s.values.String("codeMode.runtime")
+	}
+	h := restapi.New(o)
+	s.OnReload(func(next catalog.Values) (func(), error) { return func() { h.Adjust(live(next)) }, nil })
+	return h
 }
 
-// limits are the keys of the configuration that are numbers: none of these is a secret.
-func (i *Instance) limits() []restapi.Limit {
-	var out []restapi.Limit
-	for _, s := range i.app.Settings() {
-		if _, number := s.Default.(int); number {
-			out = append(out, restapi.Limit{Key: s.Key, Value: i.values.Int(s.Key), Unit: s.Unit, Help: s.Help})
+// console serves the console, whose sessions REST takes from then on. Whoever knows the server by
+// another address uses that.
+func (s surfaces) console(o HTTPOptions, parts site.Parts) *console.Handler {
+	at := console.Site{URL: o.URL, Home: parts.Pages != nil, Print: o.Print, Authenticate: o.Authenticate}
+	if public, err := url.Parse(s.values.String("server.publicUrl")); err == nil && public.Host != "" {
+		at.URL = public.Scheme + "://" + public.Host
+	}
+	if at.Print == nil {
+		at.Print = func(line string) { s.log.Info(line) }
+	}
+	if parts.Callers != nil {
+		if issuer := parts.Callers.SignIn(at.URL + console.DonePath); issuer != nil {
+			at.Issuer = issuer
 		}
 	}
-	slices.SortFunc(out, func(a, b restapi.Limit) int { return cmp.Compare(a.Key, b.Key) })
+	c := console.New(console.Options{Site: at, Name: s.app.Name, Person: approve.Person(), Admission: parts.MCP.Admission(), Log: s.log})
+	parts.REST.UseSessions(c.Caller, c.Visitor, c.AskToSignIn)
+	return c
+}
+
+// replayOwn is Replay for whoever made the run, with rights that it still has: what is kept of a
+// run is what its caller has read. For others there is no such run, and it takes them as long to
+// hear so.
+func (s surfaces) replayOwn(ctx context.Context, by auth.Principal, id string, data bool) (*replay.Replayed, error) {
+	answer := time.After(replay.Shelving)
+	k, err := s.tapes.Kept(ctx, id)
+	if err != nil && fault.CodeOf(err) != fault.NotFound {
+		return nil, err
+	}
+	lacks := func(set string) bool { return !by.MayName(set) }
+	if err == nil && k.Subject == by.Subject && by.Missing(k.Scopes) == "" && !slices.ContainsFunc(k.Sets, lacks) {
+		return s.Replay(ctx, id, data)
+	}
+	select {
+	case <-answer:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return nil, fault.New(fault.NotFound, "no run of yours with this id is kept for a replay").
+		WithHint("Runs are kept as replay.keep says, and as long as replay.retentionHours and replay.maxMb say; one that was made with rights that you have no longer is not yours. The person at the machine can replay all: `%s replay %s`.", cmp.Or(s.app.Command, s.app.Name), fault.Clip(id, 64))
+}
+
+// withDefaults takes options that are not set from the configuration.
+func withDefaults(o HTTPOptions, v catalog.Values) HTTPOptions {
+	if o.AllowedHosts == nil {
+		o.AllowedHosts = hosts(v)
+	}
+	if o.AllowedOrigins == nil {
+		o.AllowedOrigins = v.Strings("server.allowedOrigins")
+	}
+	if o.SessionIdle == 0 {
+		o.SessionIdle = v.Duration("server.sessionIdleMs")
+	}
+	if o.MaxSessions == 0 {
+		o.MaxSessions = v.Int("server.maxSessions")
+	}
+	if o.RequestsPerMinute == 0 {
+		o.RequestsPerMinute = v.Int("server.requestsPerMinute")
+	}
+	return o
+}
+
+// hosts are the names by which HTTP may be called beside those of loopback: those that
+// are allowed, and that of the public URL.
+func hosts(v catalog.Values) []string {
+	out := v.Strings("server.allowedHosts")
+	if u, err := url.Parse(v.String("server.publicUrl")); err == nil && u.Hostname() != "" {
+		out = append(slices.Clone(out), u.Hostname())
+	}
 	return out
 }
 

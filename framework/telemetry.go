@@ -37,12 +37,7 @@ func checkCollector(v any) error {
 // startTelemetry starts the exporters that the settings and the environment ask for.
 func (i *Instance) startTelemetry(ctx context.Context) (err error) {
 	o := telemetry.Options{
-		Name: i.app.Name, Version: i.app.Version, Endpoint: i.values.String("telemetry.otlpEndpoint"), Scrape: i.values.Bool("telemetry.metrics"), Log: i.log,
-	}
-	for _, p := range i.started {
-		if m, ok := p.(catalog.Measured); ok {
-			_ = i.protect(p.Name(), func() error { o.Gauges = append(o.Gauges, m.Gauges()...); return nil })
-		}
+		Name: i.app.Name, Version: i.app.Version, Endpoint: i.values.String("telemetry.otlpEndpoint"), Scrape: i.values.Bool("telemetry.metrics"), Gauges: i.gauges(), Log: i.log,
 	}
 	if i.telemetry, err = telemetry.New(ctx, o); err != nil || i.telemetry == nil {
 		return err

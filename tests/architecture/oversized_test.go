@@ -4,7 +4,6 @@ package architecture
 var largeReceivers = map[string]oversized{
 	"entities.Provider":                  {38, "opens databases, the ledger and books, and answers for their health; each is to be a type"},
 	"entities/internal/read.Engine":      {41, "each reading operation is a method beside the statements that it needs"},
-	"framework.Instance":                 {61, "puts the app together: parts that know each other by it alone"},
 	"framework/catalog.View":             {29, "one question each that surfaces ask of what a caller may see"},
 	"framework/database/postgres.Server": {37, "sets, drafts and an app's own database on one server"},
 	"framework/database/sqlite.Folder":   {45, "sets, drafts and an app's own files in one folder"},
@@ -23,7 +22,6 @@ var largeStructs = map[string]oversized{
 	"entities/internal/library.Book":           {18, "the columns of a table, for tests of the engine"},
 	"entities/shim.Kind":                       {20, "what generated code has for an entity, one function each"},
 	"framework.App":                            {19, "what an app may say of itself, one key each"},
-	"framework.Instance":                       {23, "puts the app together: parts that know each other by it alone"},
 	"framework/catalog.Field":                  {28, "what surfaces say of a field, one fact each"},
 	"framework/catalog.Resource":               {17, "what surfaces say of an entity, one fact each"},
 	"framework/catalog.View":                   {16, "what is computed once of what a caller may see"},

@@ -1,0 +1,145 @@
+package framework
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/internal/restapi"
+	"github.com/koan-go/koan/framework/internal/toolset"
+	"github.com/koan-go/koan/framework/run"
+)
+
+// snapshots make the catalog of what the providers offer now, and keep it. One that is not valid
+// leaves the last one in effect.
+type snapshots struct {
+	setup     *setup
+	providers *providers
+	engine    *run.Engine
+
+	latest   atomic.Pointer[catalog.Snapshot]
+	mu       sync.Mutex // held while one is made
+	watchers []func()
+}
+
+// Snapshot is the current catalog.
+func (s *snapshots) Snapshot() *catalog.Snapshot { return s.latest.Load() }
+
+// OnChange makes fn be called after each change of the catalog.
+func (s *snapshots) OnChange(fn func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watchers = append(s.watchers, fn)
+}
+
+// changed makes a new catalog because a provider's offer has changed, and tells those who wait for one.
+func (s *snapshots) changed() {
+	s.mu.Lock() // until the first snapshot is made, if it is being made from earlier offers
+	starting := s.Snapshot() == nil
+	s.mu.Unlock()
+	if starting {
+		return // the first snapshot will have it
+	}
+	if err := s.offer(); err != nil {
+		s.setup.log.Error("the changed catalog was rejected; the old one stays in effect", "error", err)
+		return
+	}
+	s.mu.Lock()
+	watchers := slices.Clone(s.watchers)
+	s.mu.Unlock()
+	for _, fn := range watchers {
+		fn()
+	}
+}
+
+// offer makes a new snapshot of the providers' current offers.
+func (s *snapshots) offer() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	offers := make([]catalog.Offer, len(s.providers.started))
+	var failed error
+	for n, p := range s.providers.started {
+		var err error
+		if offers[n], err = s.offerOf(p); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", p.Name(), err))
+		}
+	}
+	about := catalog.Offer{Documents: []*catalog.Document{catalog.Contents(s.setup.app.Name, s.setup.app.Version)}, Operations: append(toolset.Operations(), restapi.Operations(s.setup.tags.get)...)}
+	if slices.ContainsFunc(offers, func(o catalog.Offer) bool { return len(o.Resources) > 0 }) {
+		about.Documents = append(about.Documents, s.rows())
+	}
+	next, err := s.snapshotOf(append(offers, about), failed)
+	if err != nil {
+		for _, o := range offers {
+			if o.Closed != nil {
+				o.Closed()
+			}
+		}
+		return err
+	}
+	if last := s.latest.Swap(next); last != nil {
+		defer last.Retire()
+	}
+	s.setup.redactor.Hide(sensitive(next))
+	return nil
+}
+
+// snapshotOf makes the snapshot of offers; failed is why one of them is missing, or nil.
+func (s *snapshots) snapshotOf(offers []catalog.Offer, failed error) (*catalog.Snapshot, error) {
+	if failed != nil {
+		return nil, failed
+	}
+	next, err := catalog.NewSnapshot(offers...)
+	if err == nil {
+		err = s.engine.CheckSchemas(next)
+	}
+	return next, err
+}
+
+// offerOf returns the offer of a provider. Its Closed never panics: it is called when a run ends.
+func (s *snapshots) offerOf(p Provider) (offer catalog.Offer, err error) {
+	err = s.setup.protect(p.Name(), func() error {
+		offer = p.Offer()
+		return nil
+	})
+	if closed := offer.Closed; closed != nil {
+		offer.Closed = func() { _ = s.setup.protect(p.Name(), func() error { closed(); return nil }) }
+	}
+	return offer, err
+}
+
+// sensitive returns the names of fields that nobody may read.
+func sensitive(s *catalog.Snapshot) []string {
+	var out []string
+	for _, r := range s.Resources() {
+		for i := range r.Fields {
+			if r.Fields[i].Sensitive {
+				out = append(out, r.Fields[i].Name)
+			}
+		}
+	}
+	return out
+}
+
+// host is the app as one provider sees it.
+type host struct {
+	setup     *setup
+	snapshots *snapshots
+	provider  string
+}
+
+var _ catalog.Host = host{}
+
+func (h host) App() string                 { return h.setup.app.Name }
+func (h host) Command() string             { return cmp.Or(h.setup.app.Command, h.setup.app.Name) }
+func (h host) Version() string             { return h.setup.app.Version }
+func (h host) Settings() catalog.Values    { return h.setup.values }
+func (h host) Snapshot() *catalog.Snapshot { return h.snapshots.Snapshot() }
+func (h host) Log() *slog.Logger           { return h.setup.log.With("provider", h.provider) }
+func (h host) Testing() bool               { return h.setup.testing }
+func (h host) Changed()                    { h.snapshots.changed() }
