@@ -28,7 +28,7 @@ const runOutput = `{"type":"object","required":["logs","result","diagnostics"],"
 	`"diagnostics":{"type":"array","items":{"type":"object","required":["severity","code","message"],"properties":{"severity":{"enum":["error","warning","info"]},"code":{"type":"string"},"message":{"type":"string"},"hint":{"type":"string"},"path":{"type":"string"},"errorClass":{"type":"string"}}}},` +
 	`"toolTrace":{"type":"array","items":{"type":"object","required":["serverId","toolName","durationMs","ok"],"properties":{"serverId":{"type":"string"},"toolName":{"type":"string"},"durationMs":{"type":"integer"},"ok":{"type":"boolean"},"error":{"type":"string"}}}}}}`
 
-// moduleFace is the face of codemode-run-spec.
+// moduleFace is the face of codemode-run-spec. It is the key of its own description, too.
 type moduleFace struct{ scripts *scripts }
 
 // operation is codemode.run. It accepts any input: problems of a request are in the
@@ -45,7 +45,7 @@ func (m moduleFace) operation() *catalog.Operation {
 			Title:   "Run code",
 			Summary: "Runs an ES module that imports the servers' tools from @codemode/servers/*.",
 			Describe: func(v *catalog.View) string {
-				return catalog.Memo(v, describeRunKey{m.scripts}, func() string { return m.describe(v) })
+				return catalog.Memo(v, m, func() string { return m.describe(v) })
 			},
 			Reach: catalog.ReachTools,
 		},
@@ -115,8 +115,6 @@ func (m moduleFace) unavailable(v *catalog.View, requested []string) []diagnosti
 	}
 	return out
 }
-
-type describeRunKey struct{ scripts *scripts }
 
 // describe is the description that a model reads before it writes a module: the rules,
 // an example that runs, what it can import, and the declarations within their budget.
