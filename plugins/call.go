@@ -28,6 +28,11 @@ func (p *plugin) call(ctx context.Context, op *catalog.Operation, c catalog.Call
 			WithDetails(map[string]any{"limit": wire.MaxInputBytes, "received": n})
 	}
 	outer := ctx
+	leave, err := p.queue.Enter(ctx, "the plugin "+p.name)
+	if err != nil {
+		return nil, err
+	}
+	defer leave() // the function's time does not run while the call waits for its turn
 	if op.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, op.Timeout)

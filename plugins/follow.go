@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"slices"
 	"time"
 
@@ -55,12 +54,12 @@ func (p *Provider) match(found, last []executable) {
 	there := names(found)
 	for _, e := range found {
 		p.mu.Lock()
-		latest, settings := p.latest(e.name), p.given[e.name]
+		latest, configured := p.latest(e.name), p.configured(e.name)
 		p.mu.Unlock()
 		switch {
-		case latest != nil && latest.same(e) && maps.Equal(latest.settings, settings), !before[e.name].same(e):
+		case latest != nil && latest.same(e) && latest.configured.equal(configured), !before[e.name].same(e):
 		default:
-			p.startBeside(newPlugin(e, settings, p))
+			p.startBeside(newPlugin(e, configured, p))
 		}
 	}
 	p.mu.Lock()
@@ -75,6 +74,15 @@ func (p *Provider) match(found, last []executable) {
 	}
 	p.mu.Unlock()
 	p.removed(gone)
+}
+
+// configured returns what is configured of the plugin of a file, also of one that has come
+// since the configuration was read. p.mu is held.
+func (p *Provider) configured(name string) *configuration {
+	if c := p.given[name]; c != nil {
+		return c
+	}
+	return newConfiguration()
 }
 
 // latest returns the plugin of the latest file of a name, nil if there is none. p.mu is
@@ -124,6 +132,9 @@ func (p *Provider) putInPlace(pl *plugin, fresh bool) {
 	}
 	p.mu.Unlock()
 	if replaced != nil {
+		if changed := changedFunctions(replaced.state().operations, pl.state().operations); len(changed) > 0 {
+			pl.log.Warn("functions of the plugin are not what they were; lasting approvals of them have ended", "functions", changed)
+		}
 		p.retire(replaced)
 	}
 	if comes || fresh {
@@ -138,11 +149,11 @@ func (p *Provider) Reload(next catalog.Values) (apply func(), err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: the folder %s cannot be read: %w", keyDir, p.dir, err)
 	}
-	given, err := p.settings(next, names(found))
+	given, err := p.configurations(next, names(found))
 	problems := []error{err}
 	for _, pl := range p.offering() {
-		if m := pl.state().manifest; m != nil {
-			_, err := checkSettings(pl.name, m, given[pl.name])
+		if m := pl.state().manifest; m != nil && given[pl.name] != nil {
+			_, err := checkSettings(pl.name, m, given[pl.name].given)
 			problems = append(problems, err)
 		}
 	}

@@ -2,11 +2,11 @@ package plugins
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -105,32 +105,11 @@ func objectSchema(schemas *schema.Cache, raw []byte) error {
 	return nil
 }
 
-// checkSettings fills in the manifest's defaults and rejects keys that it does not have.
-func checkSettings(name string, m *wire.Manifest, given map[string]string) (map[string]string, error) {
-	out := map[string]string{}
-	var known, problems []string
-	for _, s := range m.GetSettings() {
-		known = append(known, s.GetKey())
-		out[s.GetKey()] = s.GetDefaultValue()
-	}
-	for _, key := range slices.Sorted(maps.Keys(given)) {
-		if !slices.Contains(known, key) {
-			problems = append(problems, fmt.Sprintf("%s.%s.%s: the plugin has no such setting%s", keyOpen, name, key, fault.DidYouMean(key, known)))
-			continue
-		}
-		out[key] = given[key]
-	}
-	if len(problems) > 0 {
-		return nil, &configurationError{strings.Join(problems, "; ")}
-	}
-	return out, nil
-}
-
 // secretsOf returns the values that are given for settings which a manifest declares secret. Short
 // ones would occur in unrelated words.
-func secretsOf(m *wire.Manifest, given map[string]string) (out []string) {
+func secretsOf(m *wire.Manifest, values map[string]string) (out []string) {
 	for _, s := range m.GetSettings() {
-		if value := given[s.GetKey()]; s.GetSecret() && len(value) >= journal.LeastValue {
+		if value := values[s.GetKey()]; s.GetSecret() && value != s.GetDefaultValue() && len(value) >= journal.LeastValue {
 			out = append(out, value)
 		}
 	}
@@ -154,19 +133,34 @@ func ownerOf(m *wire.Manifest) *catalog.Owner {
 	}
 }
 
-// operationsOf turns a manifest into operations.
+// effectsOf returns the effects that a function declares.
+func effectsOf(f *wire.Function) catalog.Effects {
+	e := f.GetEffects()
+	return catalog.Effects{ReadOnly: e.GetReadOnly(), Destructive: e.GetDestructive(), Idempotent: e.GetIdempotent(), Outside: e.GetOutside()}
+}
+
+// declaredBy returns what a plugin declares of a function beside the operation's own fields.
+func declaredBy(f *wire.Function) map[string]json.RawMessage {
+	effects, _ := json.Marshal(effectsOf(f)) // booleans
+	scopes, _ := json.Marshal(f.GetScopes()) // texts
+	return map[string]json.RawMessage{"outputSchema": compact(f.GetOutputSchema()), "scopes": scopes, "declared effects": effects}
+}
+
+// operationsOf turns the functions of a manifest that are offered into operations. What the
+// operator says of them goes before what the plugin says.
 func operationsOf(p *plugin, m *wire.Manifest) []*catalog.Operation {
 	var ops []*catalog.Operation
 	for _, f := range m.GetFunctions() {
-		e := f.GetEffects()
+		if !p.configured.Offers(f.GetName()) {
+			continue
+		}
 		op := &catalog.Operation{
 			ID: catalog.PluginID(m.GetDomain(), f.GetName()),
 			Contract: catalog.Contract{
-				Input:  compact(f.GetInputSchema()),
-				Output: compact(f.GetOutputSchema()),
-				Effects: catalog.Effects{
-					ReadOnly: e.GetReadOnly(), Destructive: e.GetDestructive(), Idempotent: e.GetIdempotent(), Outside: e.GetOutside(),
-				},
+				Input:    compact(f.GetInputSchema()),
+				Output:   compact(f.GetOutputSchema()),
+				Effects:  p.configured.EffectsOf(f.GetName(), func() catalog.Effects { return effectsOf(f) }),
+				Declared: declaredBy(f), Untrusted: !p.configured.Trust,
 				Scopes: f.GetScopes(),
 			},
 			Listing: catalog.Listing{
@@ -175,7 +169,7 @@ func operationsOf(p *plugin, m *wire.Manifest) []*catalog.Operation {
 				Reach:   catalog.Everywhere,
 			},
 			Work: catalog.Work{
-				Timeout: time.Duration(f.GetTimeoutMs()) * time.Millisecond,
+				Timeout: cmp.Or(p.configured.Timeout, time.Duration(f.GetTimeoutMs())*time.Millisecond),
 			},
 		}
 		if len(f.GetExample()) > 0 {
@@ -187,6 +181,31 @@ func operationsOf(p *plugin, m *wire.Manifest) []*catalog.Operation {
 		ops = append(ops, op)
 	}
 	return ops
+}
+
+// changedFunctions returns the functions that were offered before and are not what they were,
+// each with what of it is different.
+func changedFunctions(was, is []*catalog.Operation) (out []string) {
+	for _, after := range is {
+		i := slices.IndexFunc(was, func(op *catalog.Operation) bool { return op.ID == after.ID })
+		if i < 0 {
+			continue
+		}
+		before, parts := was[i], []string{}
+		for part, same := range map[string]bool{
+			"effects": before.Effects == after.Effects, "scopes": slices.Equal(before.Scopes, after.Scopes),
+			"input schema": bytes.Equal(before.Input, after.Input), "output schema": bytes.Equal(before.Output, after.Output),
+		} {
+			if !same {
+				parts = append(parts, part)
+			}
+		}
+		if len(parts) > 0 {
+			slices.Sort(parts)
+			out = append(out, after.ID.Op+" ("+strings.Join(parts, ", ")+")")
+		}
+	}
+	return out
 }
 
 func compact(raw []byte) json.RawMessage {

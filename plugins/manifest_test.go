@@ -67,7 +67,7 @@ func FuzzManifest(f *testing.F) {
 		if proto.Unmarshal(raw, &m) != nil || checkManifest("echo", &m) != nil {
 			return
 		}
-		_, err := catalog.NewSnapshot(catalog.Offer{Operations: operationsOf(&plugin{}, &m)})
+		_, err := catalog.NewSnapshot(catalog.Offer{Operations: operationsOf(&plugin{configured: newConfiguration()}, &m)})
 		require.NoError(t, err)
 	})
 }

@@ -62,13 +62,13 @@ type Provider struct {
 	secrets catalog.SecretList
 
 	mu      sync.Mutex
-	missing bool     // the default folder is not there
-	skipped []string // why files were left alone
-	given   map[string]map[string]string
-	current map[string]*plugin // those that are offered, by name
-	pending map[string]*plugin // of new or changed files, until they run
-	alive   map[*plugin]bool   // all that have not ended
-	offered bool               // Start has returned: changes are to be announced
+	missing bool                      // the default folder is not there
+	skipped []string                  // why files were left alone
+	given   map[string]*configuration // by the name of the file
+	current map[string]*plugin        // those that are offered, by name
+	pending map[string]*plugin        // of new or changed files, until they run
+	alive   map[*plugin]bool          // all that have not ended
+	offered bool                      // Start has returned: changes are to be announced
 }
 
 var (
@@ -117,7 +117,7 @@ func (*Provider) Settings() []catalog.Setting {
 	return []catalog.Setting{
 		{Key: keyDir, Default: "", Help: "folder of the plugins' executables (default: `plugins` beside the app's executable)"},
 		{Key: keyRequired, Live: true, Default: []string{}, Help: "plugins without which /readyz says that the app is not ready"},
-		{Key: keyOpen, Open: true, Live: true, Help: "settings of a plugin: plugins.<domain>.<key>"},
+		{Key: keyOpen, Open: true, Live: true, CheckKey: checkKey, Help: "a plugin: plugins.<domain>.settings.<key> for its own settings, and effects, trust, tools and more (docs/howto/plugin.md)"},
 	}
 }
 
@@ -144,7 +144,7 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 		return fmt.Errorf("%s: the folder %s cannot be read: %w", keyDir, dir, err)
 	}
 	p.noteSkipped(skipped)
-	if p.given, err = p.settings(host.Settings(), names(found)); err != nil {
+	if p.given, err = p.configurations(host.Settings(), names(found)); err != nil {
 		return err
 	}
 	p.life, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -235,29 +235,6 @@ func (p *Provider) folder(v catalog.Values) (dir string, explicit bool, err erro
 		return "", false, fmt.Errorf("%s: the executable's folder is unknown: %w", keyDir, err)
 	}
 	return filepath.Join(filepath.Dir(exe), dir), false, nil
-}
-
-// settings sorts the free keys by plugin. A key that belongs to no plugin is an error;
-// whether a plugin has a key is checked later, by its manifest.
-func (p *Provider) settings(v catalog.Values, plugins []string) (map[string]map[string]string, error) {
-	out := map[string]map[string]string{}
-	var problems []string
-	for key, value := range v.Under(keyOpen) {
-		domain, rest, ok := strings.Cut(key, ".")
-		if !ok || !slices.Contains(plugins, domain) {
-			problems = append(problems, fmt.Sprintf("%s.%s: there is no plugin %q in %s%s", keyOpen, key, domain, p.dir, fault.DidYouMean(domain, plugins)))
-			continue
-		}
-		if out[domain] == nil {
-			out[domain] = map[string]string{}
-		}
-		out[domain][rest] = value
-	}
-	if len(problems) > 0 {
-		slices.Sort(problems)
-		return nil, errors.New(strings.Join(problems, "; "))
-	}
-	return out, nil
 }
 
 func names(found []executable) []string {

@@ -1,6 +1,7 @@
 package plugins
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/plugins/internal/queue"
 	"github.com/koan-go/koan/plugins/internal/wire"
 )
 
@@ -23,10 +25,11 @@ const (
 // plugin is one plugin and its processes, one after the other.
 type plugin struct {
 	executable
-	settings map[string]string
-	provider *Provider
-	log      *slog.Logger
-	tried    chan struct{} // closed after the first start, well or not
+	configured *configuration
+	provider   *Provider
+	log        *slog.Logger
+	queue      *queue.Queue  // of calls
+	tried      chan struct{} // closed after the first start, well or not
 
 	// Under the provider's lock.
 	cancel  context.CancelFunc // ends it; nil before it has begun
@@ -49,10 +52,10 @@ type state struct {
 	restarts   int
 }
 
-func newPlugin(e executable, settings map[string]string, p *Provider) *plugin {
+func newPlugin(e executable, c *configuration, p *Provider) *plugin {
 	return &plugin{
-		executable: e, settings: settings, provider: p, log: p.host.Log().With("plugin", e.name),
-		tried: make(chan struct{}), now: state{changed: make(chan struct{}), failure: publicReason("it is starting")},
+		executable: e, configured: c, provider: p, log: p.host.Log().With("plugin", e.name),
+		queue: queue.New(cmp.Or(c.MaxParallel, defaultMaxParallel)), tried: make(chan struct{}), now: state{changed: make(chan struct{}), failure: publicReason("it is starting")},
 	}
 }
 
@@ -188,11 +191,11 @@ func (p *plugin) admit(ctx context.Context, proc *process) error {
 	if err := checkManifest(p.name, m); err != nil {
 		return err
 	}
-	settings, err := checkSettings(p.name, m, p.settings)
+	settings, err := checkSettings(p.name, m, p.configured.given)
 	if err != nil {
 		return err
 	}
-	p.provider.secrets.Add(secretsOf(m, p.settings)...)
+	p.provider.secrets.Add(secretsOf(m, settings)...)
 	answer, err := proc.conn.Configure(ctx, &wire.ConfigureRequest{Settings: settings})
 	if err != nil {
 		return fmt.Errorf("it rejected its settings: %w", err)
@@ -284,6 +287,14 @@ func (p *plugin) check() catalog.Check {
 	c.OK = true
 	c.Detail = fmt.Sprintf("version %s, contract %d, pid %s, functions: %d, restarts: %d",
 		s.manifest.GetVersion(), s.manifest.GetContractVersion(), s.proc.child.ID(), len(s.operations), s.restarts)
+	var all []string
+	for _, f := range s.manifest.GetFunctions() {
+		all = append(all, f.GetName())
+	}
+	if idle := p.configured.IdlePatterns(all); len(idle) > 0 {
+		c.Detail += "; no function fits " + strings.Join(idle, ", ")
+		c.Hint = fmt.Sprintf("Correct the patterns below %s.%s; its functions are %s.", keyOpen, p.name, strings.Join(all, ", "))
+	}
 	if about := ownerOf(s.manifest).Description; about != "" {
 		c.Detail += ": " + about
 	}

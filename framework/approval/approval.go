@@ -21,7 +21,8 @@ type Mode string
 
 // The modes. Destructive: deletes rows, or calls something outside that is declared
 // destructive. Writes: changes anything, or has an effect outside. Always: every run that
-// is not declared read-only, even if it changed nothing.
+// is not declared read-only, even if it changed nothing; of a rule that names an operation,
+// every call of it.
 const (
 	Never       Mode = "never"
 	Destructive Mode = "destructive"
@@ -122,6 +123,18 @@ func (p Policy) NeedApproval(subject string, floor Mode, effects []Effect) []Eff
 		}
 	}
 	return out
+}
+
+// AlwaysByName reports whether every call of an operation needs approval, whatever it or its
+// plugin says of its effects: the rule that decides names it, with mode Always.
+func (p Policy) AlwaysByName(subject, operation string) bool {
+	call := []Effect{{Operation: operation}}
+	for _, r := range p.applicableRules(subject, call) {
+		if r.matches(call[0]) {
+			return r.Mode == Always && r.Names(operation)
+		}
+	}
+	return false
 }
 
 func (p Policy) decide(rules []Rule, d Effect) Mode {

@@ -94,3 +94,23 @@ func TestPatternsOfServers(t *testing.T) {
 	require.False(t, p.Names("upstream::github2::create_issue"))
 	require.True(t, p.Names("upstream::mail::send.now"))
 }
+
+func TestAlwaysByName(t *testing.T) {
+	t.Parallel()
+	always := approval.Rule{Operation: "plugin::mail.*", Mode: approval.Always}
+	for name, c := range map[string]struct {
+		rules []approval.Rule
+		want  bool
+	}{
+		"named":                          {[]approval.Rule{always}, true},
+		"named with another mode":        {[]approval.Rule{{Operation: "plugin::mail.*", Mode: approval.Writes}}, false},
+		"another rule decides first":     {[]approval.Rule{{Operation: "plugin::mail.list", Mode: approval.Never}, always}, false},
+		"a rule that names nothing":      {[]approval.Rule{{Mode: approval.Always}, always}, false},
+		"a rule for somebody else":       {[]approval.Rule{{Operation: "plugin::mail.*", Principal: "bob", Mode: approval.Always}}, false},
+		"a rule about rows goes past it": {[]approval.Rule{{Rows: 3, Mode: approval.Never}, always}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, c.want, approval.Policy{Mode: approval.Always, Rules: c.rules}.AlwaysByName("ann", "plugin::mail.list"))
+		})
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/plugins/internal/queue"
 	"github.com/koan-go/koan/plugins/upstream/internal/signin"
 )
 
@@ -25,7 +26,7 @@ func newBroken(t *testing.T, c Config) *server {
 	dir := t.TempDir()
 	life, cancel := context.WithCancel(context.Background())
 	s := &server{
-		cfg: c, version: "1", log: slog.New(slog.DiscardHandler), cache: &cache{}, slots: make(chan struct{}, c.MaxParallel), changed: func() {}, life: lifetime{ctx: life, stop: cancel},
+		cfg: c, version: "1", log: slog.New(slog.DiscardHandler), cache: &cache{}, queue: queue.New(c.MaxParallel), changed: func() {}, life: lifetime{ctx: life, stop: cancel},
 		sessions: map[string]*session{},
 		people: &people{
 			command: "koan gateway", clientFile: "my files/mcp.json", known: map[[2]string]*signin.Credentials{},

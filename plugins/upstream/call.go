@@ -57,12 +57,11 @@ func (r *request) user() string { return r.call.Principal().Subject }
 // section 8).
 func (s *server) call(ctx context.Context, r *request) (json.RawMessage, error) {
 	outer := ctx
-	select { // the time limit is the server's: it does not run while the call waits here
-	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	leave, err := s.queue.Enter(ctx, "the server "+s.cfg.ID) // the time limit is the server's: it does not run while the call waits here
+	if err != nil {
+		return nil, err
 	}
+	defer leave()
 	ctx, cancel := deadline.WithTimeout(ctx, s.cfg.Timeout, func() error { return context.DeadlineExceeded }) // does not run while somebody is asked; ended makes the fault
 	defer cancel()
 	release, err := hold(ctx, len(r.input))

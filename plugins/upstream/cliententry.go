@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/plugins/internal/operator"
 )
 
 // unfollowed are keys of clients' entries that say nothing about the server itself.
@@ -241,7 +242,7 @@ func (r *entryReader) timeout(name string) time.Duration {
 	if !r.read(&n, name) {
 		return 0
 	}
-	out, err := milliseconds(n.String())
+	out, err := operator.Milliseconds(n.String())
 	if err != nil {
 		r.problem("%s %w", name, err)
 	}

@@ -96,7 +96,10 @@ func (s *server) connects(ctx context.Context) catalog.Check {
 		c.Detail += "; left out: " + strings.Join(o.skipped, "; ")
 		c.Hint = "Report it to the server's author."
 	}
-	if idle := s.cfg.idlePatterns(o.names); len(idle) > 0 {
+	if idle := s.cfg.IdlePatterns(o.names); len(idle) > 0 {
+		for i, pattern := range idle { // of a client's file
+			idle[i] = plainText(pattern, 100)
+		}
 		c.Detail += "; no tool fits " + strings.Join(idle, ", ")
 		c.Hint = strings.TrimSpace(c.Hint + " Correct the patterns: `" + s.people.typed("sdk") + "` names the tools.")
 	}

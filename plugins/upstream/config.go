@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,10 +14,8 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"go.yaml.in/yaml/v3"
-
-	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/plugins/internal/operator"
 	"github.com/koan-go/koan/plugins/upstream/internal/signin"
 )
 
@@ -33,17 +30,10 @@ type Config struct {
 	URL       string // of a server over HTTP
 	Transport string // "" is stdio or Streamable HTTP; "sse" is the older HTTP transport
 	Headers   map[string]string
-	OAuth     OAuth    // how people sign in to it
-	Allow     []string // patterns of the tools to offer; empty: all
-	Deny      []string // patterns of those to leave out
-	Trust     bool     // what the server's annotations say of effects is believed
-	// Effects are effects by pattern of the tool's name, each some of read, write,
-	// destructive and idempotent. They override what the server says.
-	Effects     map[string]string
-	Timeout     time.Duration // of one call
-	Start       time.Duration // of a connection, with the list of tools
-	MaxParallel int           // calls in flight
-	Place       string        // where it was configured, for messages
+	OAuth     OAuth // how people sign in to it
+	operator.Rules
+	Start time.Duration // of a connection, with the list of tools
+	Place string        // where it was configured, for messages
 
 	misread bool // how it is reached could not be read, which is reported already
 
@@ -106,23 +96,7 @@ var options = map[string]option{
 		}
 		return nil
 	}},
-	"tools.allow": {set: func(c *Config, _, v string) (err error) { c.Allow, err = texts(v); return err }},
-	"tools.deny":  {set: func(c *Config, _, v string) (err error) { c.Deny, err = texts(v); return err }},
-	"trust": {set: func(c *Config, _, v string) (err error) {
-		if c.Trust, err = strconv.ParseBool(v); err != nil {
-			return errors.New("must be true or false")
-		}
-		return nil
-	}},
-	"effects":   {group: true, set: setEffects},
-	"timeoutMs": {set: func(c *Config, _, v string) (err error) { c.Timeout, err = milliseconds(v); return err }},
-	"startMs":   {set: func(c *Config, _, v string) (err error) { c.Start, err = milliseconds(v); return err }},
-	"maxParallel": {set: func(c *Config, _, v string) (err error) {
-		if c.MaxParallel, err = strconv.Atoi(v); err != nil || c.MaxParallel < 1 || c.MaxParallel > 1000 {
-			return errors.New("must be a whole number from 1 to 1000")
-		}
-		return nil
-	}},
+	"startMs": {set: func(c *Config, _, v string) (err error) { c.Start, err = operator.Milliseconds(v); return err }},
 }
 
 func with(m map[string]string, name, value string) map[string]string {
@@ -142,30 +116,10 @@ func setCommand(c *Config, _, v string) (err error) {
 
 // words reads a command: a list, or one string with words separated by spaces.
 func words(v string) ([]string, error) {
-	if out, err := texts(v); err != nil || strings.HasPrefix(strings.TrimSpace(v), "[") {
+	if out, err := operator.Strings(v); err != nil || strings.HasPrefix(strings.TrimSpace(v), "[") {
 		return out, err
 	}
 	return strings.Fields(v), nil
-}
-
-// texts reads a list of strings in YAML or JSON, or a single string.
-func texts(v string) ([]string, error) {
-	if !strings.HasPrefix(strings.TrimSpace(v), "[") {
-		return []string{v}, nil
-	}
-	var out []string
-	if err := yaml.Unmarshal([]byte(v), &out); err != nil {
-		return nil, errors.New("must be a list of texts, such as [a, b]")
-	}
-	return out, nil
-}
-
-func milliseconds(v string) (time.Duration, error) {
-	n, err := strconv.Atoi(v)
-	if err != nil || n < 1 || n > 86_400_000 {
-		return 0, errors.New("must be a whole number from 1 to 86400000 (ms)")
-	}
-	return time.Duration(n) * time.Millisecond, nil
 }
 
 func setTransport(c *Config, _, v string) error {
@@ -179,7 +133,7 @@ func setTransport(c *Config, _, v string) error {
 }
 
 func setScopes(c *Config, _, v string) error {
-	list, err := texts(v)
+	list, err := operator.Strings(v)
 	if err != nil {
 		return err
 	}
@@ -208,44 +162,6 @@ func setMetadataURL(c *Config, _, v string) error {
 	}
 	c.OAuth.MetadataURL = v
 	return nil
-}
-
-func setEffects(c *Config, pattern, v string) error {
-	if _, err := parseEffects(v); err != nil {
-		return err
-	}
-	c.Effects = with(c.Effects, pattern, v)
-	return nil
-}
-
-// parseEffects reads effects, as "read", "write, idempotent", or a list of them.
-func parseEffects(v string) (catalog.Effects, error) {
-	e := catalog.Effects{Outside: true}
-	list, err := texts(v)
-	if err != nil {
-		return e, err
-	}
-	words := strings.FieldsFunc(strings.Join(list, ","), func(r rune) bool { return r == ',' || r == ' ' })
-	if len(words) == 0 {
-		return e, errors.New("must be some of read, write, destructive and idempotent")
-	}
-	for _, word := range words {
-		switch word {
-		case "read":
-			e.ReadOnly, e.Idempotent = true, true
-		case "write":
-		case "destructive":
-			e.Destructive = true
-		case "idempotent":
-			e.Idempotent = true
-		default:
-			return e, fmt.Errorf("must be some of read, write, destructive and idempotent, not %q", word)
-		}
-	}
-	if e.ReadOnly && e.Destructive {
-		return e, errors.New("cannot be both read and destructive")
-	}
-	return e, nil
 }
 
 func setURL(c *Config, _, v string) error {
@@ -376,6 +292,9 @@ func merged[V any](a, b map[string]V) map[string]V {
 
 // set sets one key. Case is ignored, since variables of the environment have none.
 func (c *Config) set(key, value string) error {
+	if known, err := c.Rules.Set(key, value); known {
+		return err
+	}
 	for name, o := range options {
 		if !o.group && strings.EqualFold(key, name) {
 			return o.set(c, "", value)
@@ -385,7 +304,7 @@ func (c *Config) set(key, value string) error {
 			return o.set(c, key[len(prefix):], value)
 		}
 	}
-	return fmt.Errorf("is no key of a server%s", fault.DidYouMean(key, slices.Sorted(maps.Keys(options))))
+	return fmt.Errorf("is no key of a server%s", fault.DidYouMean(key, slices.AppendSeq(operator.Keys(), maps.Keys(options))))
 }
 
 // complete fills in defaults, and reports members that exclude each other.
@@ -430,54 +349,4 @@ func (c *Config) complete() error {
 		c.Dir = dir
 	}
 	return errors.Join(problems...)
-}
-
-// offers reports whether a tool is to be offered.
-func (c *Config) offers(tool string) bool {
-	matches := func(pattern string) bool { return matchName(pattern, tool) }
-	return (len(c.Allow) == 0 || slices.ContainsFunc(c.Allow, matches)) && !slices.ContainsFunc(c.Deny, matches)
-}
-
-// idlePatterns returns the patterns that fit none of a server's tools, as they are configured.
-func (c *Config) idlePatterns(tools []string) (out []string) {
-	check := func(key, pattern string) {
-		if !slices.ContainsFunc(tools, func(tool string) bool { return matchName(pattern, tool) }) {
-			out = append(out, key+" "+cut(plainText(pattern, 100), 100))
-		}
-	}
-	for _, pattern := range c.Allow {
-		check("tools.allow", pattern)
-	}
-	for _, pattern := range c.Deny {
-		check("tools.deny", pattern)
-	}
-	for _, pattern := range slices.Sorted(maps.Keys(c.Effects)) {
-		check("effects", pattern)
-	}
-	return out
-}
-
-// effectsOf returns the configured effects of a tool: those of the longest pattern that
-// matches.
-func (c *Config) effectsOf(tool string) (e catalog.Effects, ok bool) {
-	best := ""
-	for pattern := range c.Effects {
-		if matchName(pattern, tool) && (!ok || len(pattern) > len(best) || len(pattern) == len(best) && pattern < best) {
-			best, ok = pattern, true
-		}
-	}
-	if ok {
-		e, _ = parseEffects(c.Effects[best])
-	}
-	return e, ok
-}
-
-// matchName reports whether a name matches a pattern, in which * is any text.
-func matchName(pattern, name string) bool {
-	parts := strings.Split(pattern, "*")
-	for i := range parts {
-		parts[i] = regexp.QuoteMeta(parts[i])
-	}
-	ok, err := regexp.MatchString("^(?s:"+strings.Join(parts, ".*")+")$", name)
-	return err == nil && ok
 }

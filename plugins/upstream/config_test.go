@@ -15,6 +15,7 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/plugins/internal/operator"
 )
 
 // parsed is what keys alone configure.
@@ -33,10 +34,10 @@ func TestKeysDescribeServers(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Equal(t, []Config{
-		{ID: "github", Command: []string{"npx", "-y", "server github"}, Env: map[string]string{"TOKEN": "${env:TOKEN}"}, Dir: "/srv", MaxParallel: 3, Timeout: time.Minute, Start: time.Minute, Place: "upstreams.github"},
+		{ID: "github", Command: []string{"npx", "-y", "server github"}, Env: map[string]string{"TOKEN": "${env:TOKEN}"}, Dir: "/srv", Rules: operator.Rules{MaxParallel: 3, Timeout: time.Minute}, Start: time.Minute, Place: "upstreams.github"},
 		{
-			ID: "linear", URL: "https://mcp.linear.app/mcp", Transport: "sse", Headers: map[string]string{"Authorization": "Bearer ${env:LINEAR}"}, Allow: []string{"issue_*", "team_list"}, Deny: []string{"issue_delete"},
-			Trust: true, Effects: map[string]string{"list_*": "read"}, Timeout: 500 * time.Millisecond, Start: time.Minute, MaxParallel: 8, Place: "upstreams.linear",
+			ID: "linear", URL: "https://mcp.linear.app/mcp", Transport: "sse", Headers: map[string]string{"Authorization": "Bearer ${env:LINEAR}"}, Start: time.Minute,
+			Rules: operator.Rules{Allow: []string{"issue_*", "team_list"}, Deny: []string{"issue_delete"}, Trust: true, Effects: map[string]string{"list_*": "read"}, Timeout: 500 * time.Millisecond, MaxParallel: 8}, Place: "upstreams.linear",
 		},
 	}, got)
 }
@@ -112,9 +113,9 @@ func TestEntriesOfClients(t *testing.T) {
 		`{"serverUrl": "https://x/mcp", "type": "streamable_http"}`:                                                {URL: "https://x/mcp"},
 		`{"url": "https://x/mcp", "type": "remote", "enabled": true}`:                                              {URL: "https://x/mcp"},
 		`{"type": "SSE", "url": "https://x/sse"}`:                                                                  {URL: "https://x/sse", Transport: "sse"},
-		`{"command": "x", "excludeTools": ["a"], "disabledTools": ["b"], "disabled_tools": ["c"]}`:                 {Command: []string{"x"}, Deny: []string{"a", "b", "c"}},
-		`{"command": "x", "includeTools": ["a"], "tools": {"d": {"enabled": false}, "e": false, "f": {}}}`:         {Command: []string{"x"}, Allow: []string{"a"}, Deny: []string{"d", "e"}},
-		`{"command": "x", "tools": ["*"], "timeout": 60}`:                                                          {Command: []string{"x"}, Allow: []string{"*"}, Timeout: time.Minute},
+		`{"command": "x", "excludeTools": ["a"], "disabledTools": ["b"], "disabled_tools": ["c"]}`:                 {Command: []string{"x"}, Rules: operator.Rules{Deny: []string{"a", "b", "c"}}},
+		`{"command": "x", "includeTools": ["a"], "tools": {"d": {"enabled": false}, "e": false, "f": {}}}`:         {Command: []string{"x"}, Rules: operator.Rules{Allow: []string{"a"}, Deny: []string{"d", "e"}}},
+		`{"command": "x", "tools": ["*"], "timeout": 60}`:                                                          {Command: []string{"x"}, Rules: operator.Rules{Allow: []string{"*"}, Timeout: time.Minute}},
 		`{"command": "x", "autoApprove": ["a"], "alwaysAllow": ["b"], "trust": true, "description": "is ignored"}`: {Command: []string{"x"}, notes: []string{"alwaysAllow", "autoApprove", "trust"}},
 		`{"command": "x", "envFile": ".env"}`:                                                                      {Command: []string{"x"}, EnvFile: "/home/ann/.env"},
 	} {
@@ -169,7 +170,7 @@ bearer_token_env_var = "KOAN_TEST_NONE"
 	require.Len(t, got, 3)
 	require.Equal(t, Config{
 		ID: "files", name: "files", Place: "/home/ann/.codex/config.toml: files", client: true, Command: []string{"npx", "-y", "x"}, Dir: "/srv", Env: map[string]string{"A": "b", "KOAN_TEST_TOKEN": "${env:KOAN_TEST_TOKEN}"},
-		Start: 90 * time.Second, Timeout: 2500 * time.Millisecond, Allow: []string{"a", "b"}, Deny: []string{"b"}, notes: []string{"default_tools_approval_mode"},
+		Start: 90 * time.Second, Rules: operator.Rules{Timeout: 2500 * time.Millisecond, Allow: []string{"a", "b"}, Deny: []string{"b"}}, notes: []string{"default_tools_approval_mode"},
 	}, got[0])
 	require.NotNil(t, got[2].wrong, "and the others start")
 	linear := got[1]
@@ -195,7 +196,7 @@ func TestWorkspaceOfAProject(t *testing.T) {
 	text := []byte(`{"servers": {"a": {"command": "${workspaceFolder}/run", "args": ["${workspaceFolderBasename}"], "cwd": "${workspaceFolder}", "env": {"KEY": "${input:key}"}}}}`)
 	got, err := parseClientFile("/srv/shop/.vscode/mcp.json", text)
 	require.NoError(t, err)
-	joined, err := join([]Config{{ID: "a", Trust: true}}, got)
+	joined, err := join([]Config{{ID: "a", Rules: operator.Rules{Trust: true}}}, got)
 	require.NoError(t, err)
 	r, err := joined[0].resolve()
 	require.EqualError(t, err, "${input:key}: editors fill this in themselves, and it has no value here")
@@ -361,19 +362,6 @@ func TestSecretsThatAreWrittenOut(t *testing.T) {
 	require.Equal(t, []string{"npx", "server", "--api-key", "[redacted]", "[redacted]"}, command)
 }
 
-func TestPatterns(t *testing.T) {
-	t.Parallel()
-	c := Config{Effects: map[string]string{"*": "destructive", "list_*": "read", "list_and_delete": "[write, idempotent]"}}
-	for tool, want := range map[string][3]bool{"drop": {false, true, false}, "list_x": {true, false, true}, "list_and_delete": {false, false, true}} {
-		e, ok := c.effectsOf(tool)
-		require.True(t, ok)
-		require.Equal(t, want, [3]bool{e.ReadOnly, e.Destructive, e.Idempotent}, tool)
-		require.True(t, e.Outside)
-	}
-	require.True(t, matchName("a.*b", "a.xx/b"))
-	require.False(t, matchName("a.*b", "axb"))
-}
-
 func FuzzClientFile(f *testing.F) {
 	for _, s := range []string{`{"mcpServers":{"a":{"command":"x","args":["y"]}}}`, `{"servers":{"a":{"url":"https://x",},},} // c`, `{"mcpServers":{"a":{"timeout":1e400}}}`} {
 		f.Add([]byte(s))
@@ -421,20 +409,4 @@ func FuzzListing(f *testing.F) {
 			require.True(t, json.Valid(op.Input))
 		}
 	})
-}
-
-func TestEffectsAreOneOrAList(t *testing.T) {
-	t.Parallel()
-	want, err := parseEffects("write, idempotent")
-	require.NoError(t, err)
-	require.True(t, want.Idempotent && want.Outside && !want.ReadOnly)
-	for _, list := range []string{`["write","idempotent"]`, "[write, idempotent]", "write idempotent"} { // a list in YAML comes as the first
-		got, err := parseEffects(list)
-		require.NoError(t, err, list)
-		require.Equal(t, want, got, list)
-	}
-	for _, wrong := range []string{"", "[]", `["write",5]`, `["read","destructive"]`, `["loud"]`} {
-		_, err := parseEffects(wrong)
-		require.Error(t, err, wrong)
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/plugins/internal/operator"
 )
 
 // lateOperation stands for the tools of a server before they were ever listed. A call of it
@@ -21,7 +22,7 @@ func (s *server) lateOperation() *catalog.Operation {
 		ID: catalog.ID{Kind: catalog.KindUpstream, Owner: s.cfg.ID, Op: catalog.AnyTool},
 		Contract: catalog.Contract{
 			Input: json.RawMessage(`{"type":"object","properties":{"tool":{"type":"string","minLength":1,"maxLength":512},"input":{}},"required":["tool"],"additionalProperties":false}`), Output: anything(nil),
-			Effects: unknownEffects, Proven: true, Untrusted: !s.cfg.Trust,
+			Effects: operator.Unknown, Proven: true, Untrusted: !s.cfg.Trust,
 		},
 		Listing: catalog.Listing{
 			Summary: fmt.Sprintf("Any tool of the server %s, whose tools are not known yet.", s.cfg.ID), Reach: catalog.ReachScript,

@@ -19,6 +19,7 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/plugins/internal/queue"
 	"github.com/koan-go/koan/plugins/upstream/internal/authtest"
 	"github.com/koan-go/koan/plugins/upstream/internal/signin"
 )
@@ -53,7 +54,7 @@ func newGuarded(t *testing.T) *guarded {
 	c.MaxParallel = 100
 	life, cancel := context.WithCancel(context.Background())
 	g.s = &server{
-		cfg: c, version: "1", log: slog.New(slog.NewTextHandler(g.log, nil)), cache: &cache{}, slots: make(chan struct{}, c.MaxParallel), changed: func() {}, life: lifetime{ctx: life, stop: cancel},
+		cfg: c, version: "1", log: slog.New(slog.NewTextHandler(g.log, nil)), cache: &cache{}, queue: queue.New(c.MaxParallel), changed: func() {}, life: lifetime{ctx: life, stop: cancel},
 		sessions: map[string]*session{},
 		people:   &people{command: "koan gateway", known: map[[2]string]*signin.Credentials{}},
 	}

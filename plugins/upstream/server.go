@@ -13,6 +13,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/schema"
+	"github.com/koan-go/koan/plugins/internal/queue"
 )
 
 // server is one configured server: its sessions, and its latest listing.
@@ -23,7 +24,7 @@ type server struct {
 	cache   *cache
 	people  *people
 	known   *catalog.SecretList // where those of its configuration are added
-	slots   chan struct{}       // calls in flight
+	queue   *queue.Queue        // of calls
 	changed func()              // its tools are others than before
 	life    lifetime
 	habits  habits
@@ -55,7 +56,7 @@ type habits struct {
 func newServer(life context.Context, c Config, host catalog.Host, kept *cache, users *people, changed func()) *server {
 	life, stop := context.WithCancel(life)
 	return &server{
-		cfg: c, version: host.Version(), log: host.Log(), cache: kept, people: users, slots: make(chan struct{}, c.MaxParallel), changed: changed, life: lifetime{ctx: life, stop: stop},
+		cfg: c, version: host.Version(), log: host.Log(), cache: kept, people: users, queue: queue.New(c.MaxParallel), changed: changed, life: lifetime{ctx: life, stop: stop},
 		sessions: map[string]*session{},
 	}
 }

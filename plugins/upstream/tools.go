@@ -107,7 +107,7 @@ func newOffer(s *server, l *listing) *offer {
 		}
 		listed[t.Name] = true
 		o.names = append(o.names, t.Name)
-		if s.cfg.offers(t.Name) {
+		if s.cfg.Offers(t.Name) {
 			op, notes := s.operation(&t, raw, operationName(t.Name, taken), l.unusable)
 			o.operations, o.byName[t.Name] = append(o.operations, op), op
 			if len(t.odd) > 0 {
@@ -159,7 +159,7 @@ func (s *server) operation(t *tool, raw json.RawMessage, name string, unusable f
 	op = &catalog.Operation{
 		ID: catalog.ID{Kind: catalog.KindUpstream, Owner: s.cfg.ID, Op: name},
 		Contract: catalog.Contract{
-			Input: input, NoSchema: none, Output: anything(output), Effects: s.effects(t),
+			Input: input, NoSchema: none, Output: anything(output), Effects: s.cfg.EffectsOf(t.Name, t.effects),
 			Proven: true,
 		},
 		Listing: catalog.Listing{
@@ -201,18 +201,8 @@ func (s *server) declared(t *tool) map[string]json.RawMessage {
 	return out
 }
 
-// unknownEffects are those of a tool of which nothing is known that counts.
-var unknownEffects = catalog.Effects{Outside: true, Destructive: true}
-
-// effects returns the effects of a tool: the configured ones, or those that a trusted
-// server declares, else the worst.
-func (s *server) effects(t *tool) catalog.Effects {
-	if e, ok := s.cfg.effectsOf(t.Name); ok {
-		return e
-	}
-	if !s.cfg.Trust {
-		return unknownEffects
-	}
+// effects returns the effects that a tool has by its annotations.
+func (t *tool) effects() catalog.Effects {
 	a := t.Annotations
 	if a == nil {
 		a = &annotations{}

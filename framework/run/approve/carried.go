@@ -167,7 +167,7 @@ func (s *strangers) in(op *catalog.Operation, input, expanded json.RawMessage) [
 	index := newTextIndex(input)
 	bySource := map[string][]strangerText{}
 	returns := func(t strangerText, text string) bool {
-		return op.ID.Kind == catalog.KindUpstream && op.ID.Owner == t.source && !strings.ContainsFunc(text, unicode.IsSpace) &&
+		return (op.ID.Kind == catalog.KindUpstream || op.ID.Kind == catalog.KindPlugin) && op.ID.Owner == t.source && !strings.ContainsFunc(text, unicode.IsSpace) &&
 			(expanded == nil || bytes.Contains(expanded, []byte(text)))
 	}
 	for _, t := range s.texts {

@@ -85,6 +85,7 @@ func (c *consent) Outside(ctx context.Context, o *run.OutsideCall) error {
 	effect.Writes = o.Effect
 	judged := o.Effect || !op.Effects.ReadOnly && c.policy.Names(op.ID.String())
 	required := judged && slices.Contains(c.policy.NeedApproval(c.subject, c.floor, []approval.Effect{effect}), effect)
+	required = required || c.policy.AlwaysByName(c.subject, op.ID.String())
 	carried := c.carried(o)
 	if !required && len(carried) == 0 {
 		return nil

@@ -248,8 +248,8 @@ func (g *Guard) Grant(ctx context.Context, r GrantRequest) error {
 		return fault.Newf(fault.NotFound, "there is no operation %s%s", id, fault.DidYouMean(id.String(), known))
 	}
 	for _, source := range r.Sources {
-		if r.Snapshot.Owner(catalog.ID{Kind: catalog.KindUpstream, Owner: source}) == nil {
-			return fault.Newf(fault.NotFound, "there is no server %q", source)
+		if r.Snapshot.Owner(catalog.ID{Kind: catalog.KindUpstream, Owner: source}) == nil && r.Snapshot.Owner(catalog.ID{Kind: catalog.KindPlugin, Owner: source}) == nil {
+			return fault.Newf(fault.NotFound, "there is no server or plugin %q", source)
 		}
 	}
 	return plansFault(g.grants.KeepGrants(ctx, grantsFor(op, r.Subject, r.Sources, r.By.Subject)))

@@ -15,11 +15,12 @@
 package wire
 
 import (
-	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
-	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
+
+	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
+	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 )
 
 const (
@@ -941,21 +942,24 @@ func file_plugin_proto_rawDescGZIP() []byte {
 	return file_plugin_proto_rawDescData
 }
 
-var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
-var file_plugin_proto_goTypes = []any{
-	(*DescribeRequest)(nil),   // 0: koan.plugin.v1.DescribeRequest
-	(*Manifest)(nil),          // 1: koan.plugin.v1.Manifest
-	(*Setting)(nil),           // 2: koan.plugin.v1.Setting
-	(*Function)(nil),          // 3: koan.plugin.v1.Function
-	(*Effects)(nil),           // 4: koan.plugin.v1.Effects
-	(*ConfigureRequest)(nil),  // 5: koan.plugin.v1.ConfigureRequest
-	(*ConfigureResponse)(nil), // 6: koan.plugin.v1.ConfigureResponse
-	(*CallRequest)(nil),       // 7: koan.plugin.v1.CallRequest
-	(*CallEvent)(nil),         // 8: koan.plugin.v1.CallEvent
-	(*Part)(nil),              // 9: koan.plugin.v1.Part
-	(*Progress)(nil),          // 10: koan.plugin.v1.Progress
-	nil,                       // 11: koan.plugin.v1.ConfigureRequest.SettingsEntry
-}
+var (
+	file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+	file_plugin_proto_goTypes  = []any{
+		(*DescribeRequest)(nil),   // 0: koan.plugin.v1.DescribeRequest
+		(*Manifest)(nil),          // 1: koan.plugin.v1.Manifest
+		(*Setting)(nil),           // 2: koan.plugin.v1.Setting
+		(*Function)(nil),          // 3: koan.plugin.v1.Function
+		(*Effects)(nil),           // 4: koan.plugin.v1.Effects
+		(*ConfigureRequest)(nil),  // 5: koan.plugin.v1.ConfigureRequest
+		(*ConfigureResponse)(nil), // 6: koan.plugin.v1.ConfigureResponse
+		(*CallRequest)(nil),       // 7: koan.plugin.v1.CallRequest
+		(*CallEvent)(nil),         // 8: koan.plugin.v1.CallEvent
+		(*Part)(nil),              // 9: koan.plugin.v1.Part
+		(*Progress)(nil),          // 10: koan.plugin.v1.Progress
+		nil,                       // 11: koan.plugin.v1.ConfigureRequest.SettingsEntry
+	}
+)
+
 var file_plugin_proto_depIdxs = []int32{
 	3,  // 0: koan.plugin.v1.Manifest.functions:type_name -> koan.plugin.v1.Function
 	2,  // 1: koan.plugin.v1.Manifest.settings:type_name -> koan.plugin.v1.Setting

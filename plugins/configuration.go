@@ -1,0 +1,155 @@
+package plugins
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/plugins/internal/operator"
+	"github.com/koan-go/koan/plugins/internal/wire"
+)
+
+// settingsGroup is the key below which a plugin's own settings stand. One whose key is not the
+// operator's may stand beside it, too.
+const settingsGroup = "settings."
+
+// defaultMaxParallel is how many calls of a plugin are in flight where nothing is configured.
+const defaultMaxParallel = 16
+
+// configuration is what is configured of one plugin.
+type configuration struct {
+	operator.Rules
+	given []setting // the plugin's own, as they are written; a later one replaces an earlier one
+}
+
+// setting is one setting as it is written.
+type setting struct{ key, value string }
+
+func (c *configuration) equal(other *configuration) bool { return reflect.DeepEqual(c, other) }
+
+// newConfiguration returns what holds of a plugin of which nothing is configured. The plugins
+// of the folder are the app's own, so their declarations are believed.
+func newConfiguration() *configuration {
+	return &configuration{Rules: operator.Rules{Trust: true}}
+}
+
+// parseConfiguration reads the keys of one plugin, relative to plugins.<domain>.
+func parseConfiguration(keys map[string]string) (*configuration, error) {
+	c := newConfiguration()
+	var problems []error
+	var direct []setting
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		value := keys[key]
+		known, err := c.Rules.Set(key, value)
+		switch {
+		case err != nil:
+			problems = append(problems, fmt.Errorf("%s %w", key, err))
+		case known:
+		case len(key) > len(settingsGroup) && strings.EqualFold(key[:len(settingsGroup)], settingsGroup):
+			c.given = append(c.given, setting{key[len(settingsGroup):], value})
+		default:
+			direct = append(direct, setting{key, value})
+		}
+	}
+	c.given = append(c.given, direct...)
+	return c, errors.Join(problems...)
+}
+
+// checkKey checks one key below "plugins", relative to it, as far as that is possible before
+// any plugin has started.
+func checkKey(key, value string) error {
+	_, rest, _ := strings.Cut(key, ".")
+	_, err := new(operator.Rules).Set(rest, value)
+	return err
+}
+
+// configurations sorts the keys below "plugins" by plugin. A key that belongs to no plugin is
+// an error; whether a plugin has a setting is checked later, by its manifest.
+func (p *Provider) configurations(v catalog.Values, plugins []string) (map[string]*configuration, error) {
+	byPlugin := map[string]map[string]string{}
+	var problems []string
+	for key, value := range v.Under(keyOpen) {
+		name, rest := ownerOfKey(key, plugins)
+		if name == "" {
+			domain, _, _ := strings.Cut(key, ".")
+			problems = append(problems, fmt.Sprintf("%s.%s: there is no plugin %q in %s%s", keyOpen, key, domain, p.dir, fault.DidYouMean(domain, plugins)))
+			continue
+		}
+		if byPlugin[name] == nil {
+			byPlugin[name] = map[string]string{}
+		}
+		byPlugin[name][rest] = value
+	}
+	out := map[string]*configuration{}
+	for _, name := range plugins {
+		c, err := parseConfiguration(byPlugin[name])
+		if err != nil {
+			for line := range strings.SplitSeq(err.Error(), "\n") {
+				problems = append(problems, keyOpen+"."+name+"."+line)
+			}
+		}
+		out[name] = c
+	}
+	if len(problems) > 0 {
+		slices.Sort(problems)
+		return nil, errors.New(strings.Join(problems, "; "))
+	}
+	return out, nil
+}
+
+// ownerOfKey returns the plugin that a key below "plugins" is of, and the rest of the key; "" if
+// there is none. A variable of the environment has "." in place of "-": of several plugins, the
+// one with the longest name is meant.
+func ownerOfKey(key string, plugins []string) (name, rest string) {
+	if domain, rest, ok := strings.Cut(key, "."); ok && slices.Contains(plugins, domain) {
+		return domain, rest
+	}
+	for _, p := range plugins {
+		if after, ok := strings.CutPrefix(key, strings.ReplaceAll(p, "-", ".")+"."); ok && len(p) > len(name) {
+			name, rest = p, after
+		}
+	}
+	return name, rest
+}
+
+// checkSettings fills in the manifest's defaults and rejects keys that it does not have.
+func checkSettings(name string, m *wire.Manifest, given []setting) (map[string]string, error) {
+	out := map[string]string{}
+	var known, problems []string
+	for _, s := range m.GetSettings() {
+		known = append(known, s.GetKey())
+		out[s.GetKey()] = s.GetDefaultValue()
+	}
+	for _, g := range given {
+		key := declaredKey(g.key, known)
+		if key == "" {
+			problems = append(problems, fmt.Sprintf("%s.%s.%s: the plugin has no such setting%s", keyOpen, name, g.key, fault.DidYouMean(g.key, append(known, operator.Keys()...))))
+			continue
+		}
+		out[key] = g.value
+	}
+	if len(problems) > 0 {
+		return nil, &configurationError{strings.Join(problems, "; ")}
+	}
+	return out, nil
+}
+
+// declaredKey returns the declared setting that a key means, "" for none. Variables of the
+// environment have no case, and "." for other marks.
+func declaredKey(key string, declared []string) string {
+	if slices.Contains(declared, key) {
+		return key
+	}
+	plain := func(s string) string { return strings.ToLower(strings.NewReplacer("-", ".", "_", ".").Replace(s)) }
+	for _, d := range declared {
+		if plain(d) == plain(key) {
+			return d
+		}
+	}
+	return ""
+}
