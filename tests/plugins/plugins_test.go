@@ -21,13 +21,16 @@ import (
 	"github.com/koan-go/koan/plugins/kit"
 )
 
-// This test binary is also the plugin "mail" of the tests.
+// This test binary is also the plugins of the tests.
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) == "mail" {
+	switch filepath.Base(os.Args[0]) {
+	case "mail":
 		kit.Serve(mail())
-		os.Exit(0)
+	case "slow":
+		kit.Serve(slow())
+	default:
+		os.Exit(m.Run())
 	}
-	os.Exit(m.Run())
 }
 
 // declared is what a build of the plugin declares of its function send.
@@ -53,7 +56,9 @@ func mail() kit.Plugin {
 		}
 	}
 	send := func(_ context.Context, _ kit.Call, in letter) (letter, error) { return in, nil }
-	list := func(_ context.Context, _ kit.Call, in letter) (letter, error) { return letter{"Bob writes: " + in.Text}, nil }
+	list := func(_ context.Context, _ kit.Call, in letter) (letter, error) {
+		return letter{"Bob writes: " + in.Text}, nil
+	}
 	return kit.Plugin{
 		Domain: "mail", Version: "1.0.0", Description: "Sends letters.",
 		Functions: []kit.Function{kit.Func("send", "Send a letter.", send, options...), kit.Func("list", "List letters.", list, kit.ReadOnly())},

@@ -3,7 +3,7 @@ package admission
 // Caller is what one principal has in flight: its stateless requests, and its sessions if
 // callers authenticate.
 type Caller struct {
-	Calls     Gate // calls of operations
+	Calls     CallGate
 	Streams   Gate // subscriptions
 	Listeners Gate // streams of changes
 	places    Gate // requests that are read or answered now, subscriptions and streams apart

@@ -13,6 +13,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/admission"
 	"github.com/koan-go/koan/framework/internal/invoke"
 )
 
@@ -140,6 +141,7 @@ type exchange struct {
 	rounds    *rounds // of a stateless request, once it can be asked
 	task      *task   // that the call is, or becomes when it takes long; nil where the client takes none
 	pending   *pending
+	slot      *admission.Slot
 	concluded atomic.Bool // it has its answer, or needs none any more
 }
 
@@ -151,8 +153,7 @@ func (s *session) async(ctx context.Context, m message, p peer, about meta, to s
 		to.put(answerOf(m.id, nil, bad))
 		return
 	}
-	leave := func() { s.requests.gate.LeaveBytes(len(m.params)) }
-	go s.serve(ctx, ex, f, leave)
+	go s.serve(ctx, ex, f, ex.slot.Leave)
 }
 
 // serve answers a request; leave is called when the answer is on its way. It keeps a panic

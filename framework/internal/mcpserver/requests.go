@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/inflight"
 	"github.com/koan-go/koan/framework/internal/admission"
 )
 
@@ -16,7 +17,7 @@ import (
 // subscriptions. An id is in flight once among all of them.
 type requests struct {
 	server  *Server
-	gate    *admission.Gate // of the calls
+	gate    *admission.CallGate
 	streams *admission.Gate // of the subscriptions
 	// maxStreams bounds the subscriptions; 0 is Options.QueueMax. Like the gates it is set before
 	// the first message.
@@ -81,21 +82,21 @@ func (k *requests) admit(ctx context.Context, ex *exchange) (context.Context, *r
 		return nil, protocolError(fault.New(fault.Cancelled, "the connection is ending"))
 	}
 	limit := k.server.now().QueueMax
-	running, ok := k.gate.Enter(limit)
+	slot, running := k.gate.Enter(limit)
 	queue := func() map[string]any { return map[string]any{"max": limit, "size": running} }
-	if !ok {
+	if slot == nil {
 		f := fault.Newf(fault.QueueOverloaded, "%d calls are in flight, which is the limit", running)
 		return nil, protocolError(f.WithDetails(map[string]any{"queue": queue()}))
 	}
 	most := inputBuffers * k.server.opts.MaxBufferBytes
-	if bytes, ok := k.gate.AddBytes(len(ex.params), most); !ok {
-		k.gate.Leave()
+	if bytes, ok := slot.AddBytes(len(ex.params), most); !ok {
+		slot.Leave()
 		running--
 		f := fault.Newf(fault.QueueOverloaded, "the calls in flight hold %d bytes of input, so %d more are too many", bytes, len(ex.params))
 		return nil, protocolError(f.WithDetails(map[string]any{"queue": queue(), "maxBytes": most, "bytes": bytes}))
 	}
-	ex.pending = &pending{exchange: ex}
-	ctx, ex.pending.cancel = context.WithCancelCause(ctx)
+	ex.pending, ex.slot = &pending{exchange: ex}, slot
+	ctx, ex.pending.cancel = context.WithCancelCause(inflight.With(ctx, slot))
 	if k.calls == nil {
 		k.calls = map[string]*pending{}
 	}

@@ -43,7 +43,7 @@ type session struct {
 // request.
 func newSession(s *Server, out sink) *session {
 	ss := &session{server: s, handshake: handshake{id: uuid.NewString()}, lists: lists{s}, tasks: taskRequests{s}}
-	ss.requests = requests{server: s, gate: &admission.Gate{}, streams: &admission.Gate{}}
+	ss.requests = requests{server: s, gate: &admission.CallGate{}, streams: &admission.Gate{}}
 	ss.subscriptions = subscriptions{server: s, out: out, requests: &ss.requests, rows: rowFollower{server: s}}
 	ss.dialogs.server = s
 	ss.tools = toolCalls{server: s, dialogs: &ss.dialogs, requests: &ss.requests}

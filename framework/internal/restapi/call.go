@@ -11,6 +11,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/inflight"
 	"github.com/koan-go/koan/framework/internal/invoke"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/observe"
@@ -96,17 +97,16 @@ func withKey(op *catalog.Operation, input json.RawMessage, key string) (json.Raw
 // call makes a call within the caller's bounds. The error is a rejection.
 func (h *invocations) call(r *http.Request, v *catalog.View, c *call) (invoke.Result, error) {
 	live, gate := h.now(), &caller(r).Calls
-	running, ok := gate.Enter(live.QueueMax)
-	if !ok {
+	slot, running := gate.Enter(live.QueueMax)
+	if slot == nil {
 		return invoke.Result{}, fault.Newf(fault.QueueOverloaded, "%d calls are in flight, which is the limit", running).
 			WithDetails(map[string]any{"queue": map[string]any{"max": live.QueueMax, "size": running}})
 	}
 	const inputs = 4 // a parsed body takes many times its length
-	if bytes, ok := gate.AddBytes(len(c.input), inputs*h.opts.MaxBody); !ok {
-		gate.Leave()
+	defer slot.Leave()
+	if bytes, ok := slot.AddBytes(len(c.input), inputs*h.opts.MaxBody); !ok {
 		return invoke.Result{}, fault.Newf(fault.QueueOverloaded, "the calls in flight hold %d bytes of input, so %d more are too many", bytes, len(c.input))
 	}
-	defer gate.LeaveBytes(len(c.input))
 	name, err := key(r, c.operation)
 	c.keyed = name != ""
 	if err == nil && c.keyed && c.operation.ID.Kind == catalog.KindCode {
@@ -116,7 +116,7 @@ func (h *invocations) call(r *http.Request, v *catalog.View, c *call) (invoke.Re
 	if err != nil {
 		return invoke.Result{}, err
 	}
-	ctx, stop := invoke.WithLimit(r.Context(), c.operation, invoke.Limit(c.operation, live.ToolTimeout))
+	ctx, stop := invoke.WithLimit(inflight.With(r.Context(), slot), c.operation, invoke.Limit(c.operation, live.ToolTimeout))
 	defer stop()
 	got := invoke.Call(ctx, h.opts.Engine, run.Request{
 		View: v, Principal: auth.From(r.Context()), ID: c.operation.ID, Input: c.input, Surface: surface, Via: c.via, IdempotencyKey: name,

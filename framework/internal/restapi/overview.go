@@ -253,13 +253,13 @@ func (h *responder) respondJSON(w http.ResponseWriter, r *http.Request, v any) {
 // place among them, and within the time of a tool.
 func (h *invocations) limited(w http.ResponseWriter, r *http.Request, do func(context.Context) (any, error)) {
 	live, gate := h.now(), &caller(r).Calls
-	running, ok := gate.Enter(live.QueueMax)
-	if !ok {
+	slot, running := gate.Enter(live.QueueMax)
+	if slot == nil {
 		h.reject(w, r, fault.Newf(fault.QueueOverloaded, "%d calls are in flight, which is the limit", running).
 			WithDetails(map[string]any{"queue": map[string]any{"max": live.QueueMax, "size": running}}))
 		return
 	}
-	defer gate.Leave()
+	defer slot.Leave()
 	ctx, stop := deadline.WithTimeout(r.Context(), live.ToolTimeout, func() error {
 		return fault.Newf(fault.ToolTimeout, "it did not finish within %d ms", live.ToolTimeout.Milliseconds())
 	})
