@@ -25,7 +25,7 @@ func (s *secrets) configure(v interface {
 ) {
 	var found []string
 	v.Each(func(setting catalog.Setting, key, text string) {
-		if setting.Secret || setting.Open && isNamedSecret(key) && !isOrdinary(text) {
+		if setting.Secret || setting.Open && isNamedSecret(key, text) && !strings.Contains(text, "${") {
 			found = append(found, text)
 		} else if u, err := url.Parse(text); err == nil && u.User != nil {
 			password, _ := u.User.Password()
@@ -36,16 +36,10 @@ func (s *secrets) configure(v interface {
 	s.configured.Store(&found)
 }
 
-// isNamedSecret reports whether a free key is named like a secret. Those below effects are names of tools.
-func isNamedSecret(key string) bool {
-	return !strings.Contains(key, ".effects.") && journal.SecretName(key[strings.LastIndexByte(key, '.')+1:])
-}
-
-// isOrdinary reports whether the value of such a key is no secret: it refers to one, or is a plain number,
-// as of plugins.x.maxTokens.
-func isOrdinary(text string) bool {
-	const longest = 11
-	return strings.Contains(text, "${") || len(text) <= longest && strings.Trim(text, "0123456789") == ""
+// isNamedSecret reports whether a free key is named like a secret, and its value can be one. Those below
+// effects are names of tools.
+func isNamedSecret(key, text string) bool {
+	return !strings.Contains(key, ".effects.") && journal.SecretSetting(key[strings.LastIndexByte(key, '.')+1:], text)
 }
 
 // ask has a provider asked for its secrets from now on.

@@ -10,7 +10,9 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/plugins/internal/operator"
+	"github.com/koan-go/koan/plugins/internal/reference"
 	"github.com/koan-go/koan/plugins/internal/wire"
 )
 
@@ -134,9 +136,38 @@ func checkSettings(name string, m *wire.Manifest, given []setting) (map[string]s
 		out[key] = g.value
 	}
 	if len(problems) > 0 {
-		return nil, &configurationError{strings.Join(problems, "; ")}
+		return nil, &configurationError{why: strings.Join(problems, "; ")}
 	}
 	return out, nil
+}
+
+// resolveSettings replaces the references in settings, and returns the values that are secrets:
+// those of references, and of settings which the manifest declares secret or which are called so. A
+// default is not one,
+// and short ones would occur in unrelated words.
+func resolveSettings(name string, m *wire.Manifest, written map[string]string) (out map[string]string, secrets []string, err error) {
+	out = map[string]string{}
+	var problems []string
+	for _, s := range m.GetSettings() {
+		key := s.GetKey()
+		if written[key] == s.GetDefaultValue() {
+			out[key] = written[key]
+			continue
+		}
+		value, referred, err := reference.Expand(written[key])
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("%s.%s.%s: %s", keyOpen, name, key, strings.ReplaceAll(err.Error(), "\n", "; ")))
+		}
+		out[key], secrets = value, append(secrets, referred...)
+		if s.GetSecret() || journal.SecretSetting(key, value) {
+			secrets = append(secrets, value)
+		}
+	}
+	if len(problems) > 0 {
+		return nil, nil, &configurationError{why: strings.Join(problems, "; "), again: true}
+	}
+	secrets = slices.DeleteFunc(secrets, func(s string) bool { return len(s) < journal.LeastValue })
+	return out, secrets, nil
 }
 
 // declaredKey returns the declared setting that a key means, "" for none. Variables of the

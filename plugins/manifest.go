@@ -15,7 +15,6 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/schema"
 	"github.com/koan-go/koan/plugins/internal/wire"
 )
@@ -27,7 +26,12 @@ func (r *refusal) Error() string { return r.why }
 
 // configurationError is a mistake in the app's configuration of a plugin: it
 // ends the app's start.
-type configurationError struct{ why string }
+type configurationError struct {
+	why string
+	// again says that a plugin which ran before is started again: what is wrong is beside the
+	// configuration.
+	again bool
+}
 
 func (c *configurationError) Error() string { return c.why }
 
@@ -103,17 +107,6 @@ func objectSchema(schemas *schema.Cache, raw []byte) error {
 		return errors.New(oneLine(err))
 	}
 	return nil
-}
-
-// secretsOf returns the values that are given for settings which a manifest declares secret. Short
-// ones would occur in unrelated words.
-func secretsOf(m *wire.Manifest, values map[string]string) (out []string) {
-	for _, s := range m.GetSettings() {
-		if value := values[s.GetKey()]; s.GetSecret() && value != s.GetDefaultValue() && len(value) >= journal.LeastValue {
-			out = append(out, value)
-		}
-	}
-	return out
 }
 
 // sameManifest reports whether the operations would be the same.

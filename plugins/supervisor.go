@@ -12,6 +12,7 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/plugins/internal/queue"
 	"github.com/koan-go/koan/plugins/internal/wire"
 )
@@ -129,7 +130,7 @@ func (p *plugin) startOne(ctx context.Context, slots chan struct{}) (*process, e
 func (p *plugin) failed(ctx context.Context, err error, delay time.Duration) bool {
 	var r *refusal
 	var c *configurationError
-	final := errors.As(err, &r) || errors.As(err, &c)
+	final := errors.As(err, &r) || errors.As(err, &c) && !c.again
 	p.update(func(s *state) { s.proc, s.failure, s.refused = nil, err, final })
 	if ctx.Err() == nil {
 		p.log.Error("the plugin does not start", "path", p.path, "error", err.Error(), "again", !final, "delay", delay)
@@ -191,21 +192,25 @@ func (p *plugin) admit(ctx context.Context, proc *process) error {
 	if err := checkManifest(p.name, m); err != nil {
 		return err
 	}
-	settings, err := checkSettings(p.name, m, p.configured.given)
+	written, err := checkSettings(p.name, m, p.configured.given)
 	if err != nil {
 		return err
 	}
-	p.provider.secrets.Add(secretsOf(m, settings)...)
+	settings, secrets, err := resolveSettings(p.name, m, written)
+	if err != nil {
+		return err
+	}
+	p.provider.secrets.Add(secrets...)
 	answer, err := proc.conn.Configure(ctx, &wire.ConfigureRequest{Settings: settings})
 	if err != nil {
-		return fmt.Errorf("it rejected its settings: %w", err)
+		return fmt.Errorf("it rejected its settings: %s", journal.RedactValues(err.Error(), secrets))
 	}
 	if len(answer.GetFault()) > 0 {
 		f, err := fault.Decode(answer.GetFault())
 		if err != nil {
 			return err
 		}
-		return &configurationError{fmt.Sprintf("%s.%s: %s", keyOpen, p.name, f.Message)}
+		return &configurationError{why: journal.RedactValues(fmt.Sprintf("%s.%s: %s", keyOpen, p.name, f.Message), secrets)}
 	}
 	proc.manifest = m
 	p.adopt(proc)

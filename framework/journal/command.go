@@ -13,6 +13,13 @@ var secretName = pattern(`(?i)auth|bearer|cookie|credential|key|pass|pwd|secret|
 // SecretName reports whether what has this name is likely to be a secret.
 func SecretName(name string) bool { return secretName().MatchString(name) }
 
+// SecretSetting reports whether the value of a setting is a secret by the setting's name. A plain
+// number is none, as of maxTokens.
+func SecretSetting(name, value string) bool {
+	const longest = 11
+	return SecretName(name) && (len(value) > longest || strings.Trim(value, "0123456789") != "")
+}
+
 var (
 	// named is NAME=value, --name=value, Name: value.
 	named = pattern(`^(-*[A-Za-z_][\w.-]*)(\s*[=:]\s*)([^/\s].*)$`)

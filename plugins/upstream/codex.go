@@ -13,6 +13,8 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
+
+	"github.com/koan-go/koan/plugins/internal/reference"
 )
 
 // codexServers is the table of Codex's file that has its servers.
@@ -98,13 +100,13 @@ func keyPath(n *unstable.Node) (path []string) {
 // tools that may be empty.
 func (r *entryReader) codex(c *Config) {
 	if name := r.text("bearer_token_env_var"); name != "" {
-		if _, err := environment(name); err != nil {
+		if _, err := reference.Environment(name); err != nil {
 			r.problem("bearer_token_env_var: %w %q", err, name)
 		}
 		c.Headers = with(c.Headers, "Authorization", "Bearer ${env:"+name+"}")
 	}
 	for header, name := range r.texts("env_http_headers") {
-		if _, err := environment(name); err != nil { // Codex leaves the header out
+		if _, err := reference.Environment(name); err != nil { // Codex leaves the header out
 			c.notes = append(c.notes, plainText("env_http_headers."+header, 50)+" (the environment has no "+plainText(name, 50)+")")
 			continue
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/plugins/internal/reference"
 )
 
 // checkPrefix begins the names of the checks of servers.
@@ -108,8 +109,8 @@ func (s *server) connects(ctx context.Context) catalog.Check {
 
 // advice says what to do about a server that cannot be reached.
 func (s *server) advice(why error) string {
-	if u := (*unresolved)(nil); errors.As(why, &u) {
-		return u.advice(s.cfg.Place)
+	if u := (*reference.Unresolved)(nil); errors.As(why, &u) {
+		return u.Advice(s.cfg.Place)
 	}
 	if errors.As(why, new(*noFolder)) {
 		return "Make the folder, or correct the cwd of " + s.cfg.Place + "."

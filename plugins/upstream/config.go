@@ -16,6 +16,7 @@ import (
 
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/plugins/internal/operator"
+	"github.com/koan-go/koan/plugins/internal/reference"
 	"github.com/koan-go/koan/plugins/upstream/internal/signin"
 )
 
@@ -149,7 +150,7 @@ func setScopes(c *Config, _, v string) error {
 }
 
 func setClientSecret(c *Config, _, v string) error {
-	if !reference.MatchString(v) {
+	if !reference.Pattern.MatchString(v) {
 		return errors.New("must be a reference, ${env:NAME} or ${file:PATH}, so that the secret is not in the configuration")
 	}
 	c.OAuth.ClientSecret = v

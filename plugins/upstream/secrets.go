@@ -5,26 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/regular"
+	"github.com/koan-go/koan/plugins/internal/reference"
 	"github.com/koan-go/koan/plugins/upstream/internal/signin"
 )
-
-// reference is ${env:NAME}, ${file:PATH}, or ${NAME} and ${NAME:-default} as in
-// clients' own files.
-var reference = regexp.MustCompile(`\$\{([^{}]*)\}`)
-
-// variable is the name of an environment variable.
-var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
-// maxSecretFile bounds a file that a reference names, in bytes.
-const maxSecretFile = 64 << 10
 
 // secrets are the values of references, which are redacted in texts of the server.
 type secrets struct {
@@ -43,13 +32,13 @@ type variables struct {
 // expand replaces the references of a text. The error names those without a value.
 func (s *secrets) expand(text string, v *variables) (string, error) {
 	var problems []error
-	out := reference.ReplaceAllStringFunc(text, func(ref string) string {
+	out := reference.Pattern.ReplaceAllStringFunc(text, func(ref string) string {
 		value, err := s.value(ref[2:len(ref)-1], v)
 		switch {
-		case errors.Is(err, errNoVariable) && v.client:
+		case errors.Is(err, reference.ErrNoVariable) && v.client:
 			return ref
 		case err != nil:
-			problems = append(problems, &unresolved{ref, err})
+			problems = append(problems, &reference.Unresolved{Ref: ref, Err: err})
 		}
 		if name := variableOf(ref[2 : len(ref)-1]); !slices.Contains(inherited, name) && !strings.HasPrefix(name, "workspaceFolder") { // HOME and its like are no secrets
 			s.add(value)
@@ -71,7 +60,7 @@ func (s *secrets) value(ref string, v *variables) (string, error) {
 	name := variableOf(ref)
 	text, own := v.own[name]
 	if !own || v.open[name] || text == "" && strings.Contains(ref, ":-") {
-		return resolve(ref)
+		return reference.Resolve(ref)
 	}
 	if v.open == nil {
 		v.open = map[string]bool{}
@@ -85,69 +74,6 @@ func (s *secrets) value(ref string, v *variables) (string, error) {
 func variableOf(ref string) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(ref, "env:"), ":-")
 	return name
-}
-
-// unresolved is a reference without a value.
-type unresolved struct {
-	ref string
-	err error
-}
-
-func (u *unresolved) Error() string { return u.ref + ": " + u.err.Error() }
-
-func (u *unresolved) Unwrap() error { return u.err }
-
-// advice says what to do about it, where the server is configured.
-func (u *unresolved) advice(place string) string {
-	switch {
-	case errors.Is(u.err, errOfEditors), errors.Is(u.err, errUnknownReference):
-		return fmt.Sprintf("Write something else for %s in %s: ${env:NAME} or ${file:PATH} for a secret, an absolute path for a folder.", u.ref, place)
-	case strings.HasPrefix(u.ref, "${file:"):
-		return "Make a file there that this user can read, or correct the path."
-	}
-	return fmt.Sprintf("Give %s a value where this program is started.", u.ref)
-}
-
-func resolve(ref string) (string, error) {
-	kind, rest, ok := strings.Cut(ref, ":")
-	switch {
-	case ok && kind == "env":
-		return environment(rest)
-	case ok && kind == "file":
-		raw, err := regular.ReadFile(rest, maxSecretFile)
-		return strings.TrimRight(string(raw), "\r\n"), err
-	case ok && strings.HasPrefix(rest, "-") && variable.MatchString(kind):
-		if v, err := environment(kind); err == nil && v != "" {
-			return v, nil
-		}
-		return rest[1:], nil
-	case !ok && variable.MatchString(ref):
-		v, err := environment(ref)
-		if err != nil && ofEditors.MatchString(ref) {
-			err = errOfEditors
-		}
-		return v, err
-	case ofEditors.MatchString(ref):
-		return "", errOfEditors
-	}
-	return "", errUnknownReference
-}
-
-// ofEditors matches the references that editors fill in themselves in their own files.
-var ofEditors = regexp.MustCompile(`^(input|command|config):|^(workspaceFolder|workspaceFolderBasename|workspaceRoot|userHome|pathSeparator|/|cwd)(:.*)?$`)
-
-// What is wrong with a reference that has no value.
-var (
-	errNoVariable       = errors.New("the environment has no such variable")
-	errOfEditors        = errors.New("editors fill this in themselves, and it has no value here")
-	errUnknownReference = errors.New("only ${env:NAME} and ${file:PATH} can be used here")
-)
-
-func environment(name string) (string, error) {
-	if v, ok := os.LookupEnv(name); ok {
-		return v, nil
-	}
-	return "", errNoVariable
 }
 
 // add adds a value that must not be shown, unless it is short, since it would then occur in
@@ -228,7 +154,7 @@ func (c *Config) resolve() (*resolved, error) {
 
 // readEnvFile reads a file of lines NAME=VALUE, in which values may be quoted.
 func readEnvFile(path string) (map[string]string, error) {
-	raw, err := regular.ReadFile(path, maxSecretFile)
+	raw, err := regular.ReadFile(path, reference.MaxFile)
 	if err != nil {
 		return nil, fmt.Errorf("its envFile cannot be read: %w", err)
 	}
@@ -236,7 +162,7 @@ func readEnvFile(path string) (map[string]string, error) {
 	for line := range strings.Lines(strings.TrimPrefix(string(raw), string(byteOrderMark))) {
 		line = strings.TrimPrefix(strings.TrimSpace(line), "export ")
 		name, value, ok := strings.Cut(line, "=")
-		if name = strings.TrimSpace(name); !ok || !variable.MatchString(name) {
+		if name = strings.TrimSpace(name); !ok || !reference.Variable.MatchString(name) {
 			continue
 		}
 		value = strings.TrimSpace(value)
@@ -278,7 +204,7 @@ func (c *Config) shown() (command []string, address string) {
 	known := secrets{}
 	for _, named := range []map[string]string{c.Env, c.Headers} {
 		for name, value := range named {
-			if journal.SecretName(name) && !reference.MatchString(value) {
+			if journal.SecretName(name) && !reference.Pattern.MatchString(value) {
 				known.add(value)
 			}
 		}

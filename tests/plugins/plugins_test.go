@@ -26,6 +26,8 @@ func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "mail":
 		kit.Serve(mail())
+	case "weather":
+		kit.Serve(weather())
 	case "slow":
 		kit.Serve(slow())
 	default:

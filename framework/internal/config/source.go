@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -135,10 +136,22 @@ func (c *Config) environment(env []string) Problems {
 				problems = append(problems, name+": there is no such key"+c.near(sections["KOAN_"+section]+"."+rest))
 				continue
 			}
+			key = c.asInFile(name, key)
 		}
 		problems = append(problems, c.set(key, val, name)...)
 	}
 	return problems
+}
+
+// asInFile returns the free key of the file that a variable means, which has no case and "_" for
+// other marks; key if there is none.
+func (c *Config) asInFile(name, key string) string {
+	for _, written := range slices.Sorted(maps.Keys(c.free)) {
+		if envName(written) == strings.ToUpper(name) {
+			return written
+		}
+	}
+	return key
 }
 
 // Variables returns the names of the variables of an environment that set a key.
