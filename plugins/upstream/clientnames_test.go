@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/plugins/internal/operator"
 )
 
 // namedIn returns the ids and commands of the servers of a file, and why others are left out.
@@ -42,7 +41,7 @@ func namedIn(t *testing.T, text string, keys ...Config) (servers []string, leftO
 // What is configured for an id holds for the entry of this name, and for no other one.
 func TestEntriesWithOneID(t *testing.T) {
 	t.Parallel()
-	rule := Config{ID: "my-notes", Rules: operator.Rules{Effects: map[string]string{"*": "read"}}}
+	rule := Config{ID: "my-notes", rules: rules{Effects: map[string]string{"*": "read"}}}
 	servers, leftOut := namedIn(t, `{"mcpServers": {"my.notes": {"command": "a"}, "my notes": {"command": "b"}, "my-notes": {"command": "c"}}}`, rule)
 	require.Equal(t, []string{"my-notes-82ebf6 a", "my-notes-f30ac2 b", "my-notes c"}, servers)
 	require.Empty(t, leftOut)
@@ -91,7 +90,7 @@ func TestHiddenServersOfProjectsAreNamed(t *testing.T) {
 // An entry that is switched off holds no id, says so, and is started by no configuration.
 func TestEntriesThatAreSwitchedOff(t *testing.T) {
 	t.Parallel()
-	rule := Config{ID: "notes", Rules: operator.Rules{Effects: map[string]string{"*": "read"}}}
+	rule := Config{ID: "notes", rules: rules{Effects: map[string]string{"*": "read"}}}
 	servers, leftOut := namedIn(t, `{"mcpServers": {"notes": {"command": "a", "disabled": true}}, "servers": {"notes": {"command": "b"}}}`, rule)
 	require.Equal(t, []string{"notes b"}, servers)
 	require.Equal(t, []string{"upstream notes: mcp.json: notes is switched off (disabled: true)"}, leftOut)
@@ -113,7 +112,7 @@ func TestNamesThatAreSpeltAlike(t *testing.T) {
 	t.Parallel()
 	const composed, apart = "donn\u00e9es", "donne\u0301es"
 	require.Equal(t, catalog.UpstreamID(composed), catalog.UpstreamID(apart))
-	servers, leftOut := namedIn(t, `{"mcpServers": {"`+apart+`": {"command": "a"}}}`, Config{ID: composed, Rules: operator.Rules{Effects: map[string]string{"*": "read"}}})
+	servers, leftOut := namedIn(t, `{"mcpServers": {"`+apart+`": {"command": "a"}}}`, Config{ID: composed, rules: rules{Effects: map[string]string{"*": "read"}}})
 	require.Equal(t, []string{composed + " a"}, servers)
 	require.Empty(t, leftOut)
 	ids := map[string]bool{}

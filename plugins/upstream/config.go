@@ -32,7 +32,7 @@ type Config struct {
 	Transport string // "" is stdio or Streamable HTTP; "sse" is the older HTTP transport
 	Headers   map[string]string
 	OAuth     OAuth // how people sign in to it
-	operator.Rules
+	rules
 	Start time.Duration // of a connection, with the list of tools
 	Place string        // where it was configured, for messages
 
@@ -52,6 +52,9 @@ type Config struct {
 	shared  string // whose the id is that its name would have, "" for its own
 	off     string // what a person has switched it off with; it is left out, and nothing is wrong
 }
+
+// rules are what is configured of servers and plugins alike.
+type rules = operator.Rules
 
 // OAuth is the configuration of the sign-in to a server. All of it is optional: a server
 // says itself how people sign in.
@@ -293,7 +296,7 @@ func merged[V any](a, b map[string]V) map[string]V {
 
 // set sets one key. Case is ignored, since variables of the environment have none.
 func (c *Config) set(key, value string) error {
-	if known, err := c.Rules.Set(key, value); known {
+	if known, err := c.rules.Set(key, value); known {
 		return err
 	}
 	for name, o := range options {

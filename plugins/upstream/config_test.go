@@ -15,7 +15,6 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/plugins/internal/operator"
 )
 
 // parsed is what keys alone configure.
@@ -34,10 +33,10 @@ func TestKeysDescribeServers(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Equal(t, []Config{
-		{ID: "github", Command: []string{"npx", "-y", "server github"}, Env: map[string]string{"TOKEN": "${env:TOKEN}"}, Dir: "/srv", Rules: operator.Rules{MaxParallel: 3, Timeout: time.Minute}, Start: time.Minute, Place: "upstreams.github"},
+		{ID: "github", Command: []string{"npx", "-y", "server github"}, Env: map[string]string{"TOKEN": "${env:TOKEN}"}, Dir: "/srv", rules: rules{MaxParallel: 3, Timeout: time.Minute}, Start: time.Minute, Place: "upstreams.github"},
 		{
 			ID: "linear", URL: "https://mcp.linear.app/mcp", Transport: "sse", Headers: map[string]string{"Authorization": "Bearer ${env:LINEAR}"}, Start: time.Minute,
-			Rules: operator.Rules{Allow: []string{"issue_*", "team_list"}, Deny: []string{"issue_delete"}, Trust: true, Effects: map[string]string{"list_*": "read"}, Timeout: 500 * time.Millisecond, MaxParallel: 8}, Place: "upstreams.linear",
+			rules: rules{Allow: []string{"issue_*", "team_list"}, Deny: []string{"issue_delete"}, Trust: true, Effects: map[string]string{"list_*": "read"}, Timeout: 500 * time.Millisecond, MaxParallel: 8}, Place: "upstreams.linear",
 		},
 	}, got)
 }
@@ -113,9 +112,9 @@ func TestEntriesOfClients(t *testing.T) {
 		`{"serverUrl": "https://x/mcp", "type": "streamable_http"}`:                                                {URL: "https://x/mcp"},
 		`{"url": "https://x/mcp", "type": "remote", "enabled": true}`:                                              {URL: "https://x/mcp"},
 		`{"type": "SSE", "url": "https://x/sse"}`:                                                                  {URL: "https://x/sse", Transport: "sse"},
-		`{"command": "x", "excludeTools": ["a"], "disabledTools": ["b"], "disabled_tools": ["c"]}`:                 {Command: []string{"x"}, Rules: operator.Rules{Deny: []string{"a", "b", "c"}}},
-		`{"command": "x", "includeTools": ["a"], "tools": {"d": {"enabled": false}, "e": false, "f": {}}}`:         {Command: []string{"x"}, Rules: operator.Rules{Allow: []string{"a"}, Deny: []string{"d", "e"}}},
-		`{"command": "x", "tools": ["*"], "timeout": 60}`:                                                          {Command: []string{"x"}, Rules: operator.Rules{Allow: []string{"*"}, Timeout: time.Minute}},
+		`{"command": "x", "excludeTools": ["a"], "disabledTools": ["b"], "disabled_tools": ["c"]}`:                 {Command: []string{"x"}, rules: rules{Deny: []string{"a", "b", "c"}}},
+		`{"command": "x", "includeTools": ["a"], "tools": {"d": {"enabled": false}, "e": false, "f": {}}}`:         {Command: []string{"x"}, rules: rules{Allow: []string{"a"}, Deny: []string{"d", "e"}}},
+		`{"command": "x", "tools": ["*"], "timeout": 60}`:                                                          {Command: []string{"x"}, rules: rules{Allow: []string{"*"}, Timeout: time.Minute}},
 		`{"command": "x", "autoApprove": ["a"], "alwaysAllow": ["b"], "trust": true, "description": "is ignored"}`: {Command: []string{"x"}, notes: []string{"alwaysAllow", "autoApprove", "trust"}},
 		`{"command": "x", "envFile": ".env"}`:                                                                      {Command: []string{"x"}, EnvFile: "/home/ann/.env"},
 	} {
@@ -170,7 +169,7 @@ bearer_token_env_var = "KOAN_TEST_NONE"
 	require.Len(t, got, 3)
 	require.Equal(t, Config{
 		ID: "files", name: "files", Place: "/home/ann/.codex/config.toml: files", client: true, Command: []string{"npx", "-y", "x"}, Dir: "/srv", Env: map[string]string{"A": "b", "KOAN_TEST_TOKEN": "${env:KOAN_TEST_TOKEN}"},
-		Start: 90 * time.Second, Rules: operator.Rules{Timeout: 2500 * time.Millisecond, Allow: []string{"a", "b"}, Deny: []string{"b"}}, notes: []string{"default_tools_approval_mode"},
+		Start: 90 * time.Second, rules: rules{Timeout: 2500 * time.Millisecond, Allow: []string{"a", "b"}, Deny: []string{"b"}}, notes: []string{"default_tools_approval_mode"},
 	}, got[0])
 	require.NotNil(t, got[2].wrong, "and the others start")
 	linear := got[1]
@@ -196,7 +195,7 @@ func TestWorkspaceOfAProject(t *testing.T) {
 	text := []byte(`{"servers": {"a": {"command": "${workspaceFolder}/run", "args": ["${workspaceFolderBasename}"], "cwd": "${workspaceFolder}", "env": {"KEY": "${input:key}"}}}}`)
 	got, err := parseClientFile("/srv/shop/.vscode/mcp.json", text)
 	require.NoError(t, err)
-	joined, err := join([]Config{{ID: "a", Rules: operator.Rules{Trust: true}}}, got)
+	joined, err := join([]Config{{ID: "a", rules: rules{Trust: true}}}, got)
 	require.NoError(t, err)
 	r, err := joined[0].resolve()
 	require.EqualError(t, err, "${input:key}: editors fill this in themselves, and it has no value here")

@@ -37,8 +37,8 @@ type Rules struct {
 // Unknown are the effects of a function of which nothing is known that counts.
 var Unknown = catalog.Effects{Outside: true, Destructive: true}
 
-// EffectsKey is the key below which each key is a pattern.
-const EffectsKey = "effects"
+// effectsKey is the key below which each key is a pattern.
+const effectsKey = "effects"
 
 var keys = map[string]func(r *Rules, value string) error{
 	"tools.allow": func(r *Rules, v string) (err error) { r.Allow, err = Strings(v); return err },
@@ -60,7 +60,7 @@ var keys = map[string]func(r *Rules, value string) error{
 
 // Keys returns the keys of Rules, sorted.
 func Keys() []string {
-	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(keys)), EffectsKey)))
+	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(keys)), effectsKey)))
 }
 
 // Set sets one key, and reports whether it is one of Keys. Case is ignored, since variables of
@@ -71,7 +71,7 @@ func (r *Rules) Set(key, value string) (known bool, err error) {
 			return true, set(r, value)
 		}
 	}
-	const prefix = EffectsKey + "."
+	const prefix = effectsKey + "."
 	if len(key) <= len(prefix) || !strings.EqualFold(key[:len(prefix)], prefix) {
 		return false, nil
 	}
@@ -181,7 +181,7 @@ func (r *Rules) IdlePatterns(names []string) (out []string) {
 		check("tools.deny", pattern)
 	}
 	for _, pattern := range slices.Sorted(maps.Keys(r.Effects)) {
-		check(EffectsKey, pattern)
+		check(effectsKey, pattern)
 	}
 	return out
 }
