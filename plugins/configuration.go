@@ -70,16 +70,28 @@ func checkKey(key, value string) error {
 	return err
 }
 
-// configurations sorts the keys below "plugins" by plugin. A key that belongs to no plugin is
+// configurations are those of all plugins, by the names of their files.
+type configurations map[string]*configuration
+
+// of returns what is configured of the plugin of a file, also of one that has come since the
+// configuration was read.
+func (c configurations) of(name string) *configuration {
+	if own := c[name]; own != nil {
+		return own
+	}
+	return newConfiguration()
+}
+
+// readConfigurations sorts the keys below "plugins" by plugin. A key that belongs to no plugin is
 // an error; whether a plugin has a setting is checked later, by its manifest.
-func (p *Provider) configurations(v catalog.Values, plugins []string) (map[string]*configuration, error) {
+func readConfigurations(v catalog.Values, dir string, plugins []string) (configurations, error) {
 	byPlugin := map[string]map[string]string{}
 	var problems []string
 	for key, value := range v.Under(keyOpen) {
 		name, rest := ownerOfKey(key, plugins)
 		if name == "" {
 			domain, _, _ := strings.Cut(key, ".")
-			problems = append(problems, fmt.Sprintf("%s.%s: there is no plugin %q in %s%s", keyOpen, key, domain, p.dir, fault.DidYouMean(domain, plugins)))
+			problems = append(problems, fmt.Sprintf("%s.%s: there is no plugin %q in %s%s", keyOpen, key, domain, dir, fault.DidYouMean(domain, plugins)))
 			continue
 		}
 		if byPlugin[name] == nil {
@@ -87,7 +99,7 @@ func (p *Provider) configurations(v catalog.Values, plugins []string) (map[strin
 		}
 		byPlugin[name][rest] = value
 	}
-	out := map[string]*configuration{}
+	out := configurations{}
 	for _, name := range plugins {
 		c, err := parseConfiguration(byPlugin[name])
 		if err != nil {

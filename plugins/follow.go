@@ -54,7 +54,7 @@ func (p *Provider) match(found, last []executable) {
 	there := names(found)
 	for _, e := range found {
 		p.mu.Lock()
-		latest, configured := p.latest(e.name), p.configured(e.name)
+		latest, configured := p.latest(e.name), p.given.of(e.name)
 		p.mu.Unlock()
 		switch {
 		case latest != nil && latest.same(e) && latest.configured.equal(configured), !before[e.name].same(e):
@@ -74,15 +74,6 @@ func (p *Provider) match(found, last []executable) {
 	}
 	p.mu.Unlock()
 	p.removed(gone)
-}
-
-// configured returns what is configured of the plugin of a file, also of one that has come
-// since the configuration was read. p.mu is held.
-func (p *Provider) configured(name string) *configuration {
-	if c := p.given[name]; c != nil {
-		return c
-	}
-	return newConfiguration()
 }
 
 // latest returns the plugin of the latest file of a name, nil if there is none. p.mu is
@@ -149,7 +140,7 @@ func (p *Provider) Reload(next catalog.Values) (apply func(), err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: the folder %s cannot be read: %w", keyDir, p.dir, err)
 	}
-	given, err := p.configurations(next, names(found))
+	given, err := readConfigurations(next, p.dir, names(found))
 	problems := []error{err}
 	for _, pl := range p.offering() {
 		if m := pl.state().manifest; m != nil && given[pl.name] != nil {

@@ -62,13 +62,13 @@ type Provider struct {
 	secrets catalog.SecretList
 
 	mu      sync.Mutex
-	missing bool                      // the default folder is not there
-	skipped []string                  // why files were left alone
-	given   map[string]*configuration // by the name of the file
-	current map[string]*plugin        // those that are offered, by name
-	pending map[string]*plugin        // of new or changed files, until they run
-	alive   map[*plugin]bool          // all that have not ended
-	offered bool                      // Start has returned: changes are to be announced
+	missing bool     // the default folder is not there
+	skipped []string // why files were left alone
+	given   configurations
+	current map[string]*plugin // those that are offered, by name
+	pending map[string]*plugin // of new or changed files, until they run
+	alive   map[*plugin]bool   // all that have not ended
+	offered bool               // Start has returned: changes are to be announced
 }
 
 var (
@@ -144,7 +144,7 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 		return fmt.Errorf("%s: the folder %s cannot be read: %w", keyDir, dir, err)
 	}
 	p.noteSkipped(skipped)
-	if p.given, err = p.configurations(host.Settings(), names(found)); err != nil {
+	if p.given, err = readConfigurations(host.Settings(), p.dir, names(found)); err != nil {
 		return err
 	}
 	p.life, p.cancel = context.WithCancel(context.WithoutCancel(ctx))

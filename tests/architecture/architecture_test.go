@@ -95,7 +95,7 @@ func own(imported string) string {
 func under(pkg, folder string) bool { return pkg == folder || strings.HasPrefix(pkg, folder+"/") }
 
 // seams are the packages of the kernel that providers build on.
-var seams = []string{"framework/catalog", "framework/run", "framework/run/store", "framework/run/observe", "framework/run/tape", "framework/run/once", "framework/run/approve", "framework/run/replay", "framework/run/undo", "framework/run/record", "framework/run/live", "framework/run/follow", "framework/fault", "framework/auth", "framework/journal", "framework/exposure", "framework/ask", "framework/deadline", "framework/approval", "framework/exact", "framework/schema", "framework/schema/gotype", "framework/schema/subschema", "framework/seal", "framework/regular", "framework/filelock"}
+var seams = []string{"framework/catalog", "framework/run", "framework/run/store", "framework/run/observe", "framework/run/tape", "framework/run/once", "framework/run/approve", "framework/run/replay", "framework/run/undo", "framework/run/record", "framework/run/live", "framework/run/follow", "framework/fault", "framework/auth", "framework/journal", "framework/exposure", "framework/ask", "framework/deadline", "framework/inflight", "framework/approval", "framework/exact", "framework/schema", "framework/schema/gotype", "framework/schema/subschema", "framework/seal", "framework/regular", "framework/filelock"}
 
 func TestProvidersImportOnlyTheKernel(t *testing.T) {
 	t.Parallel()
