@@ -2,15 +2,11 @@ package architecture
 
 // largeReceivers are the types with more than 25 methods.
 var largeReceivers = map[string]oversized{
-	"entities.Provider":                  {38, "opens databases, the ledger and books, and answers for their health; each is to be a type"},
-	"entities/internal/read.Engine":      {41, "each reading operation is a method beside the statements that it needs"},
 	"framework/catalog.View":             {29, "one question each that surfaces ask of what a caller may see"},
 	"framework/database/postgres.Server": {37, "sets, drafts and an app's own database on one server"},
-	"framework/database/sqlite.Folder":   {45, "sets, drafts and an app's own files in one folder"},
 	"framework/ledger.Journal":           {30, "writes runs, finds them again and forgets them in the same tables"},
 	"framework/run.Attempt":              {31, "what the participants of a run ask of its attempt, mostly in a line each"},
 	"framework/run.Run":                  {29, "what the participants of a run ask of it, mostly in a line each"},
-	"framework/run/approve.consent":      {43, "one run's way to an approval"},
 	"plugins/upstream.connection":        {37, "one connection: its protocol and its state"},
 	"plugins/upstream.server":            {66, "one server: its sessions, its list of tools, its calls and its sign-in"},
 }

@@ -50,15 +50,15 @@ func (c *consent) EnterSet(ctx context.Context) error {
 
 // Foreign implements run.Audience: somebody else than who made the plan applies it. Who made
 // it sees all, since the run is made with its rights.
-func (c *consent) Foreign() bool {
-	return c.applied != nil && !c.applied.plan.isOwnedBy(c.applied.by)
+func (d *decision) Foreign() bool {
+	return d.applied != nil && !d.applied.plan.isOwnedBy(d.applied.by)
 }
 
 // AdmitReader refuses an approver who may not name one of the sets that what the run
 // returns may come from: for him the run ends as if there were no such plan.
-func (c *consent) AdmitReader(sets []string) error {
-	if !c.Foreign() || !slices.ContainsFunc(sets, func(set string) bool { return !c.applied.by.MayName(set) }) {
+func (d *decision) AdmitReader(sets []string) error {
+	if !d.Foreign() || !slices.ContainsFunc(sets, func(set string) bool { return !d.applied.by.MayName(set) }) {
 		return nil
 	}
-	return noPlan(c.applied.plan.ID)
+	return noPlan(d.applied.plan.ID)
 }

@@ -317,14 +317,22 @@ func (c PlannedCall) sources() (out []string) {
 	return out
 }
 
+// taint follows the texts of untrusted servers through a run. Where the policy does not ask
+// about them, it does nothing.
+type taint struct {
+	of        *run.Run
+	asks      bool
+	strangers strangers
+}
+
 // carried returns the strangers' texts in the input of a call, as a plan has them.
-func (c *consent) carried(o *run.OutsideCall) []Carried {
-	if !c.policy.Tainted || !o.Effect {
+func (t *taint) carried(o *run.OutsideCall) []Carried {
+	if !t.asks || !o.Effect {
 		return nil
 	}
-	out := c.strangers.in(o.Operation, o.Input, o.Expanded)
+	out := t.strangers.in(o.Operation, o.Input, o.Expanded)
 	for i := range out {
-		out[i].Text = cutBytes(c.run.Redact(out[i].Text), shownText)
+		out[i].Text = cutBytes(t.of.Redact(out[i].Text), shownText)
 	}
 	return out
 }
@@ -343,28 +351,28 @@ func cutBytes(s string, n int) string {
 var _ run.Witness = (*consent)(nil)
 
 // BeforeOutside implements run.Witness.
-func (*consent) BeforeOutside(context.Context, *run.OutsideCall) error { return nil }
+func (*taint) BeforeOutside(context.Context, *run.OutsideCall) error { return nil }
 
 // Recorded implements run.Witness: what is on the tape comes from the same server.
-func (c *consent) Recorded(o *run.OutsideCall) {
-	if out, err, ok := c.run.Tape().Outside(o.Position, o.Digest); ok {
-		c.noteReturned(o, out, err)
+func (t *taint) Recorded(o *run.OutsideCall) {
+	if out, err, ok := t.of.Tape().Outside(o.Position, o.Digest); ok {
+		t.noteReturned(o, out, err)
 	}
 }
 
 // AfterOutside implements run.Witness.
-func (c *consent) AfterOutside(_ context.Context, o *run.OutsideCall, out json.RawMessage, err error) {
-	c.noteReturned(o, out, err)
+func (t *taint) AfterOutside(_ context.Context, o *run.OutsideCall, out json.RawMessage, err error) {
+	t.noteReturned(o, out, err)
 }
 
 // noteReturned remembers what an untrusted server returned, in its result or in a failure.
-func (c *consent) noteReturned(o *run.OutsideCall, out json.RawMessage, err error) {
-	if !c.policy.Tainted {
+func (t *taint) noteReturned(o *run.OutsideCall, out json.RawMessage, err error) {
+	if !t.asks {
 		return
 	}
 	if o.Operation.PassesOn {
-		from := c.strangers.in(o.Operation, o.Input, o.Expanded)
-		c.run.Keep(int64(c.strangers.notePassedOn(from, c.run.Request().Input, o.Input, out)))
+		from := t.strangers.in(o.Operation, o.Input, o.Expanded)
+		t.of.Keep(int64(t.strangers.notePassedOn(from, t.of.Request().Input, o.Input, out)))
 	}
 	if !o.Operation.Untrusted {
 		return
@@ -376,6 +384,6 @@ func (c *consent) noteReturned(o *run.OutsideCall, out json.RawMessage, err erro
 		details, _ := json.Marshal(f.Details) // of JSON and texts
 		returned = append(returned, message, details)
 	}
-	tool := c.run.Request().View.Snapshot().ToolName(o.Operation.ID)
-	c.run.Keep(int64(c.strangers.note(o.Operation, tool, c.run.Request().Input, o.Input, returned...)))
+	tool := t.of.Request().View.Snapshot().ToolName(o.Operation.ID)
+	t.of.Keep(int64(t.strangers.note(o.Operation, tool, t.of.Request().Input, o.Input, returned...)))
 }

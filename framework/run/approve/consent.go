@@ -17,24 +17,16 @@ import (
 
 // consent is what is known of who has to agree to a run, and who has.
 type consent struct {
-	guard   *Guard
-	run     *run.Run
-	policy  approval.Policy
-	subject string
-	floor   approval.Mode
-	applied *application // nil where no plan is applied
+	decision
+	taint
+	policy approval.Policy
+	floor  approval.Mode
 
-	kept  *Plan      // as it stands in the ledger; nil until the first question
-	widen sync.Mutex // held while kept gets further sets
-	agreement
-	last      shape // of the changes that were asked about last
-	planBytes int64 // that are counted for kept
-	// strangers are the texts of untrusted servers, where the policy asks about them.
-	strangers strangers
-
-	mu      sync.Mutex
-	of      *run.Attempt // that the effects are of
-	effects []approval.Effect
+	kept      *Plan      // as it stands in the ledger; nil until the first question
+	widen     sync.Mutex // held while kept gets further sets
+	last      shape      // of the changes that were asked about last
+	planBytes int64      // that are counted for kept
+	effects   attemptEffects
 }
 
 // agreement is what people have said yes to.
@@ -58,19 +50,40 @@ var (
 )
 
 // given reports whether somebody has agreed to anything of the run.
-func (c *consent) given() bool { return c.agreed != "" }
+func (a *agreement) given() bool { return a.agreed != "" }
+
+// attemptEffects are the calls of an attempt that a rule names.
+type attemptEffects struct {
+	mu      sync.Mutex
+	of      *run.Attempt
+	effects []approval.Effect
+}
+
+// add adds a call of an attempt. Those of an earlier attempt count no more.
+func (e *attemptEffects) add(a *run.Attempt, effect approval.Effect) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.of != a {
+		e.of, e.effects = a, nil
+	}
+	e.effects = append(e.effects, effect)
+}
+
+// in returns the calls of an attempt.
+func (e *attemptEffects) in(a *run.Attempt) []approval.Effect {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.of != a {
+		return nil
+	}
+	return e.effects
+}
 
 // Inside remembers a call that transactions cover, where a rule names it.
 func (c *consent) Inside(a *run.Attempt, op *catalog.Operation) {
-	if !c.policy.Names(op.ID.String()) {
-		return
+	if c.policy.Names(op.ID.String()) {
+		c.effects.add(a, callEffect(op))
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.of != a {
-		c.of, c.effects = a, nil
-	}
-	c.effects = append(c.effects, callEffect(op))
 }
 
 // Outside lets a call that no transaction covers be made, or has the run wait where
@@ -126,7 +139,7 @@ func (c *consent) Outside(ctx context.Context, o *run.OutsideCall) error {
 // tooLargeToAsk returns the fault of a plan that is too large without its changes already, once it is certain that
 // the run needs one: what else the run does would be for nothing.
 func (c *consent) tooLargeToAsk(a *run.Attempt) error {
-	if c.given() || c.run.Spec().DryRun || !c.run.Spec().Atomic || len(c.policy.NeedApproval(c.subject, c.floor, c.effectsOf(a))) == 0 {
+	if c.given() || c.run.Spec().DryRun || !c.run.Spec().Atomic || len(c.policy.NeedApproval(c.subject, c.floor, c.effects.in(a))) == 0 {
 		return nil
 	}
 	most := c.guard.settings.Load().MaxBytes
@@ -136,21 +149,11 @@ func (c *consent) tooLargeToAsk(a *run.Attempt) error {
 	return nil
 }
 
-// noteGranted notes who approved a call before it was made, where nothing else is noted of
-// the run.
-func (c *consent) noteGranted(by string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.run.Approval().State == "" {
-		c.run.NoteApproval(journal.Approval{State: journal.Approved, By: by})
-	}
-}
-
 // Judge looks at a clean attempt before it commits, or at a call that commits by itself. The
 // error is a pause where somebody has to agree.
 func (c *consent) Judge(_ context.Context, a *run.Attempt, e run.Effects) error {
 	asked := func() bool {
-		return len(c.policy.NeedApproval(c.subject, c.floor, append(rowEffects(e.Changes), c.effectsOf(a)...))) > 0
+		return len(c.policy.NeedApproval(c.subject, c.floor, append(rowEffects(e.Changes), c.effects.in(a)...))) > 0
 	}
 	if !e.Whole {
 		if asked() {
@@ -165,15 +168,6 @@ func (c *consent) Judge(_ context.Context, a *run.Attempt, e run.Effects) error 
 		return nil
 	}
 	return &pause{consent: c}
-}
-
-func (c *consent) effectsOf(a *run.Attempt) []approval.Effect {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.of != a {
-		return nil
-	}
-	return c.effects
 }
 
 // shapeOf is the shape of what a plan asks, as far as it is kept.
@@ -227,8 +221,8 @@ func (c PlannedCall) isRecorded(t *tape.Tape) bool {
 // standing returns the calls outside whose approval still stands: those that were made,
 // and, where nothing else has changed, those that the attempt did not come to because
 // another call beside them was faster. All others are asked about again.
-func (p *consent) standing(t *tape.Tape, unchanged bool) (out []PlannedCall) {
-	for _, c := range p.calls {
+func (a *agreement) standing(t *tape.Tape, unchanged bool) (out []PlannedCall) {
+	for _, c := range a.calls {
 		if c.Pending = !c.isRecorded(t); !c.Pending || unchanged {
 			out = append(out, c)
 		}

@@ -308,7 +308,7 @@ func (g *Guard) ListGrants(ctx context.Context, by auth.Principal, now *catalog.
 }
 
 // grant keeps what an answer says about later calls.
-func (c *consent) grant(ctx context.Context, p *Plan, lasts Lasts) error {
+func (d *decision) grant(ctx context.Context, p *Plan, lasts Lasts) error {
 	if p.Call == nil || lasts != Session && lasts != Always {
 		return nil
 	}
@@ -316,20 +316,20 @@ func (c *consent) grant(ctx context.Context, p *Plan, lasts Lasts) error {
 	if err != nil {
 		return fault.New(fault.Internal, "").Because(err)
 	}
-	op := c.run.Request().View.Snapshot().Operation(id)
+	op := d.run.Request().View.Snapshot().Operation(id)
 	if op == nil || !mayLast(id) {
 		return fault.New(fault.Internal, "").Because(errors.New("approve: a lasting approval of a call that can have none"))
 	}
 	if op.Current != nil {
-		if op, err = op.Current(ctx, c.run.Principal()); err != nil || declared(op) != p.Call.Declared {
+		if op, err = op.Current(ctx, d.run.Principal()); err != nil || declared(op) != p.Call.Declared {
 			return nil //nolint:nilerr // the call finds out: the person has read of another tool
 		}
 	}
-	given := grantsFor(op, c.subject, p.Call.sources(), c.approver().Subject)
+	given := grantsFor(op, d.subject, p.Call.sources(), d.approver().Subject)
 	if lasts == Always {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), plansTimeout)
 		defer cancel()
-		return plansFault(c.guard.grants.KeepGrants(ctx, given))
+		return plansFault(d.guard.grants.KeepGrants(ctx, given))
 	}
 	session := sessionGrantsOf(ctx)
 	if session == nil { // the client has no session, and was not offered this
@@ -339,7 +339,7 @@ func (c *consent) grant(ctx context.Context, p *Plan, lasts Lasts) error {
 }
 
 // terms are how long an approval of a plan can last.
-func (c *consent) terms(ctx context.Context, p *Plan) []Lasts {
+func (d *decision) terms(ctx context.Context, p *Plan) []Lasts {
 	if p.Call == nil {
 		return nil
 	}

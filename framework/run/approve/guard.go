@@ -111,7 +111,10 @@ func (g *Guard) Open(r *run.Run) (run.Part, error) {
 	case !spec.Atomic && len(policy.NeedApproval(p.Subject, spec.Approval, nil)) > 0:
 		return nil, notAtomic().WithPath("/atomic")
 	}
-	c := &consent{guard: g, run: r, policy: policy, subject: p.Subject, floor: spec.Approval, applied: applied}
+	c := &consent{
+		decision: decision{guard: g, run: r, subject: p.Subject, applied: applied},
+		taint:    taint{of: r, asks: policy.Tainted}, policy: policy, floor: spec.Approval,
+	}
 	if applied != nil {
 		r.ID = applied.plan.Run
 	}
