@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"entgo.io/ent/dialect"
@@ -162,24 +160,4 @@ func checkForeignKeys(ctx context.Context, c *sql.Conn) error {
 		return err
 	}
 	return fmt.Errorf("rows of %s would refer to rows of %s that do not exist", table, parent)
-}
-
-// withCreateLock runs fn while no other process creates the same set. The lock's file goes
-// when the set is there: whoever waited for it finds the set. Where fn fails the
-// file stays, so that all who wait keep waiting for the same one.
-func (f *Folder) withCreateLock(ctx context.Context, set string, fn func() error) error {
-	lock := filepath.Join(f.path, ".creating-"+set+".lock")
-	return withConnection(ctx, "file:"+lock+"?_busy_timeout=200&_journal_mode=OFF", func(c *sql.Conn) error {
-		if err := lockFileForWriting(ctx, c, longest); err != nil {
-			return err
-		}
-		defer func() { _, _ = c.ExecContext(context.WithoutCancel(ctx), "ROLLBACK") }()
-		if err := fn(); err != nil {
-			return err
-		}
-		if err := os.Remove(lock); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-		return nil
-	})
 }

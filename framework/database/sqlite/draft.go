@@ -65,7 +65,7 @@ func (f *Folder) newDraft(ctx context.Context, set string) (*Draft, error) {
 	}
 	dir := owner.Name()
 	file := filepath.Join(dir, set+suffix)
-	if err := f.writeNewSet(ctx, set, file); err != nil {
+	if err := f.birth.writeNewSet(ctx, set, file); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir), owner.Close())
 	}
 	d := &Draft{Database: open(file, set, "", f.sync), folder: f, dir: dir, owner: owner}
@@ -168,14 +168,6 @@ func newOwnedDir(in string) (*os.File, error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-	}
-}
-
-// removeAbandoned removes the drafts of processes that died.
-func (f *Folder) removeAbandoned() {
-	dirs, _ := filepath.Glob(filepath.Join(f.path, draftDirs+"*"))
-	for _, dir := range dirs {
-		removeUnowned(dir)
 	}
 }
 

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"path/filepath"
 
 	"github.com/koan-go/koan/framework/database"
 )
@@ -15,7 +14,7 @@ var _ database.Examiner = (*Folder)(nil)
 func (f *Folder) Examine(ctx context.Context, set string) error {
 	file, owner := f.file(set), database.Named(set)
 	if set == database.Ledger {
-		file = filepath.Join(f.path, ownFile)
+		file = f.ledger()
 	}
 	there, err := fileExists(file, owner)
 	if err != nil || !there {

@@ -15,10 +15,10 @@ import (
 
 // markOf returns the file that shows that a set has existed, which is the lock of its line of
 // writers: nothing removes it.
-func (f *Folder) markOf(set string) string { return newTurns(f.turns(set)).line.path }
+func (f files) markOf(set string) string { return newTurns(f.turns(set)).line.path }
 
 // mark shows from now on that a set exists. It is called when the set's file is in its place.
-func (f *Folder) mark(set string) error {
+func (f files) mark(set string) error {
 	file, err := os.OpenFile(f.markOf(set), os.O_RDONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
@@ -29,8 +29,8 @@ func (f *Folder) mark(set string) error {
 // checkLost refuses a set that has no file, but had one: a new one would hide that its data is
 // gone. In a folder without a ledger, everything begins anew. there is true where another process
 // has just created the file.
-func (f *Folder) checkLost(set string) (there bool, err error) {
-	for _, path := range []string{f.markOf(set), filepath.Join(f.path, ownFile)} {
+func (f files) checkLost(set string) (there bool, err error) {
+	for _, path := range []string{f.markOf(set), f.ledger()} {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return false, nil
 		} else if err != nil {
@@ -47,7 +47,7 @@ func (f *Folder) checkLost(set string) (there bool, err error) {
 }
 
 // Lost implements database.LossReporter.
-func (f *Folder) Lost(context.Context) (lost []*fault.Fault, err error) {
+func (f files) Lost(context.Context) (lost []*fault.Fault, err error) {
 	files, err := os.ReadDir(f.path)
 	if err != nil {
 		return nil, faultOr("the data folder cannot be read", err)

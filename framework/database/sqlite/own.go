@@ -4,16 +4,17 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"io/fs"
+	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	"entgo.io/ent/dialect"
 	entsql "entgo.io/ent/dialect/sql"
 
 	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/database/sqlitedriver"
+	"github.com/koan-go/koan/framework/fault"
 )
 
 // ownFile is the app's own file beside those of the sets.
@@ -24,14 +25,20 @@ var ledgerName = database.Named(database.Ledger)
 
 var _ database.Owner = (*Folder)(nil)
 
+// ledgerFile is the app's own file of a folder.
+type ledgerFile struct {
+	files files
+	used  atomic.Bool
+}
+
 // Own implements database.Owner. Writers of one process take turns on one
 // connection, and those of several wait for the file.
-func (f *Folder) Own(ctx context.Context, statements []string) (*sql.DB, error) {
-	file := filepath.Join(f.path, ownFile)
-	f.owned.Store(true)
+func (l *ledgerFile) Own(ctx context.Context, statements []string) (*sql.DB, error) {
+	file := l.files.ledger()
+	l.used.Store(true)
 	there, err := fileExists(file, ledgerName)
 	if err == nil && !there {
-		err = f.withCreateLock(ctx, ownFile, func() error { return f.createOwn(ctx, file) })
+		err = l.files.withCreateLock(ctx, ownFile, func() error { return l.create(ctx, file) })
 	}
 	if err != nil {
 		return nil, fileFault(ledgerName, err)
@@ -45,26 +52,24 @@ func (f *Folder) Own(ctx context.Context, statements []string) (*sql.DB, error) 
 }
 
 // Observe implements database.Owner.
-func (f *Folder) Observe(context.Context) (dialect.Driver, error) {
-	reading := strings.Replace(dsn(filepath.Join(f.path, ownFile), busyTimeout, SyncFull, "_query_only=1"), "_txlock=immediate", "_txlock=deferred", 1)
+func (l *ledgerFile) Observe(context.Context) (dialect.Driver, error) {
+	reading := strings.Replace(dsn(l.files.ledger(), busyTimeout, SyncFull, "_query_only=1"), "_txlock=immediate", "_txlock=deferred", 1)
 	db := sqlitedriver.Open(reading)
 	db.SetMaxIdleConns(idleConns)
 	return entsql.OpenDB(dialect.SQLite, db), nil
 }
 
 // OwnPlace implements database.Owner.
-func (f *Folder) OwnPlace() string { return filepath.Join(f.path, ownFile) }
+func (l *ledgerFile) OwnPlace() string { return l.files.ledger() }
 
-// createOwn makes the file beside its place, in the mode that it stays in.
-func (f *Folder) createOwn(ctx context.Context, file string) error {
+// create makes the file beside its place, in the mode that it stays in.
+func (l *ledgerFile) create(ctx context.Context, file string) error {
 	if there, err := fileExists(file, ledgerName); err != nil || there {
 		return err // somebody was faster
 	}
-	draft := f.draft(ownFile)
-	for _, tail := range []string{"", "-wal", "-shm", "-journal"} { // of a process that died here
-		if err := os.Remove(draft + tail); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+	draft, err := l.files.clearDraft(ownFile)
+	if err != nil {
+		return err
 	}
 	if err := os.WriteFile(draft, nil, 0o600); err != nil {
 		return err
@@ -74,6 +79,33 @@ func (f *Folder) createOwn(ctx context.Context, file string) error {
 		return err
 	}
 	return publish(draft, file)
+}
+
+// readable looks at the app's own file over a connection of its own, which has none of
+// its pages yet.
+func (l *ledgerFile) readable(ctx context.Context) error {
+	if !l.used.Load() {
+		return nil
+	}
+	path := l.files.ledger()
+	there, err := fileExists(path, ledgerName)
+	if err != nil {
+		return err
+	}
+	if !there {
+		return fault.Newf(fault.ServiceUnavailable, "the file of %s is missing", ledgerName).
+			WithHint("Restore it and restart the app: what the app writes now is lost.").Because(fmt.Errorf("%s is gone", path))
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	return withConnection(ctx, dsn(path, busyTimeout, SyncFull), func(c *sql.Conn) error {
+		if info.Size() <= wholly {
+			return quickCheck(ctx, c, ledgerName)
+		}
+		return firstPages(ctx, c)
+	})
 }
 
 // execStatements runs statements in one transaction. A column that is to be added and there, or

@@ -4,10 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/koan-go/koan/framework/database"
@@ -36,7 +33,7 @@ func (f *Folder) Reach(ctx context.Context) error {
 	if err := f.defaultUsable(ctx); err != nil {
 		problems = append(problems, faultOr("the file of "+database.Named(defaultSet)+" cannot be used", err))
 	}
-	if err := f.ownReadable(ctx); err != nil {
+	if err := f.ledgerFile.readable(ctx); err != nil {
 		problems = append(problems, faultOr("the ledger cannot be used", err))
 	}
 	return errors.Join(problems...)
@@ -84,43 +81,6 @@ func withoutPaths(err error) string {
 		return path.Err.Error()
 	}
 	return err.Error()
-}
-
-// writable writes a file and removes it.
-func (f *Folder) writable() error {
-	probe, err := os.CreateTemp(f.path, ".probe-*")
-	if err != nil {
-		return err
-	}
-	_, err = probe.Write(make([]byte, probeSize))
-	return errors.Join(err, probe.Close(), os.Remove(probe.Name()))
-}
-
-// ownReadable looks at the app's own file over a connection of its own, which has none of
-// its pages yet.
-func (f *Folder) ownReadable(ctx context.Context) error {
-	if !f.owned.Load() {
-		return nil
-	}
-	path := filepath.Join(f.path, ownFile)
-	there, err := fileExists(path, ledgerName)
-	if err != nil {
-		return err
-	}
-	if !there {
-		return fault.Newf(fault.ServiceUnavailable, "the file of %s is missing", ledgerName).
-			WithHint("Restore it and restart the app: what the app writes now is lost.").Because(fmt.Errorf("%s is gone", path))
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	return withConnection(ctx, dsn(path, busyTimeout, SyncFull), func(c *sql.Conn) error {
-		if info.Size() <= wholly {
-			return quickCheck(ctx, c, ledgerName)
-		}
-		return firstPages(ctx, c)
-	})
 }
 
 // quickCheck reads all pages of a file, and looks whether it can be written. owner is what

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"errors"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -17,7 +16,7 @@ import (
 func (f *Folder) Trouble(set string, err error) (error, bool) {
 	known, mine := Trouble(set, err)
 	if set == database.Ledger {
-		return database.At(filepath.Join(f.path, ownFile), err, known), mine
+		return database.At(f.ledger(), err, known), mine
 	}
 	return database.At(f.file(set), err, known), mine
 }
