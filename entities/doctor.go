@@ -55,8 +55,8 @@ func (p *Provider) Checks(ctx context.Context) []catalog.Check {
 
 // lostSets names the sets whose data is gone, also those that no entity names and nobody has asked for
 // since.
-func (p *Provider) lostSets(ctx context.Context) (out []catalog.Check) {
-	lost, err := migrations.LostSets(ctx, p.engine.Backend())
+func (d *databases) lostSets(ctx context.Context) (out []catalog.Check) {
+	lost, err := migrations.LostSets(ctx, d.engine.Backend())
 	if err != nil {
 		lost = append(lost, fault.From(err))
 	}
@@ -91,7 +91,7 @@ func (p *Provider) Diagnose(ctx context.Context, host catalog.Host, failure erro
 func (p *Provider) Ready(ctx context.Context) error {
 	far, ok := p.engine.Backend().(database.Reacher)
 	if !ok { // the app's own databases are the app's to watch, the ledger is not
-		if far, ok = p.ledger.(database.Reacher); !ok {
+		if far, ok = p.ledger.place.(database.Reacher); !ok {
 			return nil
 		}
 	}
@@ -100,9 +100,9 @@ func (p *Provider) Ready(ctx context.Context) error {
 
 // checkScans names the entities whose searches read all rows, since an app's own
 // database gets no word index.
-func (p *Provider) checkScans(checks ...catalog.Check) []catalog.Check {
+func (d *databases) checkScans(checks ...catalog.Check) []catalog.Check {
 	var searched []string
-	for _, e := range p.app.Graph.Entities {
+	for _, e := range d.app.Graph.Entities {
 		if filter.Index(e) != nil {
 			searched = append(searched, e.Resource.Name)
 		}

@@ -23,20 +23,20 @@ const examineTime = 5 * time.Second
 // cannot be written and, of databases that the app opens itself, tables and columns that are
 // not there. Its error is context.DeadlineExceeded where nothing was found in the time that
 // there is.
-func (p *Provider) examine(ctx context.Context, sets []string) error {
+func (d *databases) examine(ctx context.Context, sets []string) error {
 	timed, cancel := context.WithTimeout(ctx, examineTime)
 	defer cancel()
-	look := p.examineOwnSet
-	if p.schema != nil {
-		x, ok := p.engine.Backend().(database.Examiner)
+	look := d.examineOwnSet
+	if d.schema != nil {
+		x, ok := d.engine.Backend().(database.Examiner)
 		if !ok {
 			return nil // a server watches over its files
 		}
 		look, sets = x.Examine, append(slices.Clone(sets), database.Ledger)
 	}
-	if p.ledger != nil {
-		if err := p.checkLedger(timed); err != nil && timed.Err() == nil {
-			return database.Fault(p.ledger, database.Ledger, err)
+	if d.ledger.place != nil {
+		if err := d.ledger.examine(timed); err != nil && timed.Err() == nil {
+			return database.Fault(d.ledger.place, database.Ledger, err)
 		}
 	}
 	for _, set := range sets {
@@ -45,34 +45,35 @@ func (p *Provider) examine(ctx context.Context, sets []string) error {
 			return context.DeadlineExceeded
 		}
 		if err != nil {
-			return database.Fault(p.engine.Backend(), set, err)
+			return database.Fault(d.engine.Backend(), set, err)
 		}
 	}
 	return nil
 }
 
 // examineOwnSet looks at a set that the app opens itself.
-func (p *Provider) examineOwnSet(ctx context.Context, set string) error {
-	d, _, release, err := p.engine.Backend().Use(ctx, set)
+func (d *databases) examineOwnSet(ctx context.Context, set string) error {
+	opened, _, release, err := d.engine.Backend().Use(ctx, set)
 	if err != nil {
 		return err
 	}
 	defer release()
-	q := d.DB()
+	q := opened.DB()
 	if _, err := q.ExecContext(ctx, "SELECT 1 FROM koan_receipts LIMIT 1"); err != nil {
 		return err
 	}
 	var missing []string
-	for _, t := range tablesOf(p.app.Graph) {
-		if p.selects(ctx, q, t.name, t.columns...) == nil {
+	in := d.engine.Backend().Dialect()
+	for _, t := range tablesOf(d.app.Graph) {
+		if selects(ctx, in, q, t.name, t.columns...) == nil {
 			continue
 		}
-		if err := p.selects(ctx, q, t.name); err != nil {
+		if err := selects(ctx, in, q, t.name); err != nil {
 			missing = append(missing, "the table "+t.name)
 			continue
 		}
 		for _, c := range t.columns {
-			if p.selects(ctx, q, t.name, c) != nil {
+			if selects(ctx, in, q, t.name, c) != nil {
 				missing = append(missing, "the column "+t.name+"."+c)
 			}
 		}
@@ -81,7 +82,7 @@ func (p *Provider) examineOwnSet(ctx context.Context, set string) error {
 		return fault.Newf(fault.ServiceUnavailable, "the database of the set %q, which the app opens, does not have %s", set, migrations.ListSome(missing)).
 			WithHint("Check what Open of the app (framework.App) opens: SQLite makes an empty file of a path that is mistyped. If it is the right one, run the app's own migrations.")
 	}
-	if p.engine.Backend().Dialect().Name() != dialect.SQLite {
+	if in.Name() != dialect.SQLite {
 		return nil
 	}
 	return quickCheck(ctx, q, set)
@@ -135,8 +136,8 @@ func tablesOf(g *descriptor.Graph) (out []served) {
 
 // selects reads no row of a table, and fails where it or one of the columns is not there. A
 // column needs the table's alias: SQLite takes a quoted name that it does not know for a text.
-func (p *Provider) selects(ctx context.Context, q database.Querier, table string, columns ...string) error {
-	b := &sqltext.Builder{Dialect: p.engine.Backend().Dialect()}
+func selects(ctx context.Context, in sqltext.Dialect, q database.Querier, table string, columns ...string) error {
+	b := &sqltext.Builder{Dialect: in}
 	t := b.NewAlias()
 	b.Raw("SELECT 1")
 	for _, c := range columns {

@@ -19,55 +19,69 @@ import (
 
 var _ books.Keeper = (*Provider)(nil)
 
-// Books implements books.Keeper.
-func (p *Provider) Books() *books.Books { return p.books }
+// bookkeeping has the books of an app.
+type bookkeeping struct {
+	books   *books.Books // nil for the journal's own entities
+	records *Provider    // of KoanRun and KoanCall; nil where they are not exposed
+}
 
-// openBooks opens the books in a place, and offers the journal where that is wanted.
-func (p *Provider) openBooks(ctx context.Context, host catalog.Host, owner database.Owner) error {
+// Books implements books.Keeper.
+func (k *bookkeeping) Books() *books.Books { return k.books }
+
+// openBooks opens the books in a place. They offer their documents and, where that is wanted, the journal
+// as entities.
+func (k *bookkeeping) openBooks(ctx context.Context, host catalog.Host, d *databases, owner database.Owner) (catalog.Offer, error) {
 	b := books.New(books.Options{
 		Settings: host.Settings(), Testing: host.Testing(), Log: host.Log(),
-		Data: p.engine, Backend: p.engine.Backend(), Owner: owner, KeyFile: p.keyFile(host),
+		Data: d.engine, Backend: d.engine.Backend(), Owner: owner, KeyFile: d.keyFile(host),
 	})
-	p.logChanges(b)
-	if err := p.offerJournal(ctx, b.Journal, owner); err != nil {
-		return err
+	d.logChanges(b)
+	var offer catalog.Offer
+	if j := b.Journal; j != nil && j.Exposed() {
+		if err := j.CreateTables(ctx); err != nil {
+			return offer, err
+		}
+		var err error
+		if k.records, err = journalEntities(ctx, j, owner); err != nil {
+			return offer, err
+		}
+		offer.Operations, offer.Resources = k.records.offer.Operations, k.records.offer.Resources
 	}
 	b.Start(ctx)
-	p.books = b
-	p.offer.Documents = append(p.offer.Documents, b.Documents()...)
-	return nil
+	k.books = b
+	offer.Documents = b.Documents()
+	return offer, nil
+}
+
+// closeBooks ends the books, but not the journal's own entities, which may still be read.
+func (k *bookkeeping) closeBooks(ctx context.Context) error {
+	if k.books == nil {
+		return nil
+	}
+	return k.books.Close(ctx)
+}
+
+// closeRecords ends the journal's own entities.
+func (k *bookkeeping) closeRecords() error {
+	if k.records == nil {
+		return nil
+	}
+	return k.records.engine.Backend().Close()
 }
 
 // logChanges has commits followed where the journal keeps what they changed.
-func (p *Provider) logChanges(b *books.Books) {
-	log := p.engine.Log
+func (d *databases) logChanges(b *books.Books) {
+	log := d.engine.Log
 	switch j := b.Journal; {
 	case j == nil:
 		log.Off = "journal.enabled was false"
 		return
 	case !j.KeepsChanges():
 		log.Off = "journal.changes was false"
-	case p.opts.Open == nil || log.InData:
+	case d.opts.Open == nil || log.InData:
 		b.ChangeLog = log
 	}
 	log.Sealing = b.Journal.Sealing()
-}
-
-// offerJournal offers the journal as entities.
-func (p *Provider) offerJournal(ctx context.Context, j *books.Journal, owner database.Owner) (err error) {
-	if j == nil || !j.Exposed() {
-		return nil
-	}
-	if err := j.CreateTables(ctx); err != nil {
-		return err
-	}
-	if p.records, err = journalEntities(ctx, j, owner); err != nil {
-		return err
-	}
-	offer := p.records.Offer()
-	p.offer.Operations = append(p.offer.Operations, offer.Operations...)
-	p.offer.Resources = append(p.offer.Resources, offer.Resources...)
-	return nil
 }
 
 // journalEntities makes the provider of the journal's own entities: the same engine over

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"path/filepath"
 
-	"entgo.io/ent/dialect"
-
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/database/postgres"
@@ -31,6 +29,11 @@ type ledgerPlace interface {
 	Close() error
 }
 
+// ownLedger is the ledger of an app that opens its databases itself.
+type ownLedger struct {
+	place ledgerPlace // nil where the ledger stands beside the sets
+}
+
 // ownSettings are those of an app that opens its databases itself.
 func ownSettings() []catalog.Setting {
 	return []catalog.Setting{{
@@ -42,11 +45,10 @@ func ownSettings() []catalog.Setting {
 	}}
 }
 
-// openLedger opens the place of the ledger of an app that opens its databases itself. Where no place
-// is set, each database has one of its own, so that a program that is started for another database
+// open opens the place of the ledger. Where none is set, each database has one of its own, so that a program that is started for another database
 // has another ledger.
-func (p *Provider) openLedger(ctx context.Context, host catalog.Host) error {
-	id, err := p.identity(ctx)
+func (l *ownLedger) open(ctx context.Context, host catalog.Host, b database.Backend, first string) error {
+	id, err := identity(ctx, b, first)
 	if err != nil {
 		return err
 	}
@@ -54,19 +56,19 @@ func (p *Provider) openLedger(ctx context.Context, host catalog.Host) error {
 	path, err := folder(settingLedger, where, host.App())
 	switch {
 	case onPostgres(where):
-		p.ledger, err = postgres.Open(where, host.App(), database.Schema{})
+		l.place, err = postgres.Open(where, host.App(), database.Schema{})
 	case err != nil:
 	case where == "":
-		p.ledger, err = openLedgerFolder(filepath.Join(path, id))
+		l.place, err = openLedgerFolder(filepath.Join(path, id))
 	default:
-		p.ledger, err = openLedgerFolder(path)
+		l.place, err = openLedgerFolder(path)
 	}
 	if err != nil {
-		p.ledger = nil
+		l.place = nil
 		return err
 	}
-	if err := p.bind(ctx, host, id); err != nil {
-		return errors.Join(err, p.ledger.Close())
+	if err := l.bind(ctx, host, b, first, id); err != nil {
+		return errors.Join(err, l.place.Close())
 	}
 	return nil
 }
@@ -80,9 +82,8 @@ func openLedgerFolder(path string) (ledgerPlace, error) {
 }
 
 // identity is the name of the database whose ledger it is: that of the first set.
-func (p *Provider) identity(ctx context.Context) (string, error) {
-	b := p.engine.Backend()
-	d, _, release, err := b.Use(ctx, p.firstSet())
+func identity(ctx context.Context, b database.Backend, first string) (string, error) {
+	d, _, release, err := b.Use(ctx, first)
 	if err != nil {
 		return "", err
 	}
@@ -92,28 +93,27 @@ func (p *Provider) identity(ctx context.Context) (string, error) {
 }
 
 // bind refuses the ledger of another database, and warns where the database has had another ledger.
-func (p *Provider) bind(ctx context.Context, host catalog.Host, id string) error {
-	db, err := p.ledger.Own(ctx, ledger.DataTables)
+func (l *ownLedger) bind(ctx context.Context, host catalog.Host, b database.Backend, first, id string) error {
+	db, err := l.place.Own(ctx, ledger.DataTables)
 	if err != nil {
-		return database.Fault(p.ledger, database.Ledger, err)
+		return database.Fault(l.place, database.Ledger, err)
 	}
 	defer func() { _ = db.Close() }()
-	whose, own, err := ledger.Bind(ctx, p.ledger.Dialect(), db, id)
+	whose, own, err := ledger.Bind(ctx, l.place.Dialect(), db, id)
 	if err != nil {
-		return database.Fault(p.ledger, database.Ledger, err)
+		return database.Fault(l.place, database.Ledger, err)
 	}
 	if whose != id {
-		return fault.Newf(fault.ServiceUnavailable, "the ledger in %s is that of another database", p.ledger.OwnPlace()).
+		return fault.Newf(fault.ServiceUnavailable, "the ledger in %s is that of another database", l.place.OwnPlace()).
 			WithHint("Set `%s` to a place that has no ledger, or leave it out: then each database has a place of its own.", settingLedger)
 	}
-	return p.attach(ctx, host, own)
+	return l.attach(ctx, host, b, first, own)
 }
 
 // attach notes in the first set which ledger it has. A database that cannot be written is served all the
 // same.
-func (p *Provider) attach(ctx context.Context, host catalog.Host, own string) error {
-	b := p.engine.Backend()
-	d, _, release, err := b.Use(ctx, p.firstSet())
+func (l *ownLedger) attach(ctx context.Context, host catalog.Host, b database.Backend, first, own string) error {
+	d, _, release, err := b.Use(ctx, first)
 	if err != nil {
 		return err
 	}
@@ -123,28 +123,14 @@ func (p *Provider) attach(ctx context.Context, host catalog.Host, own string) er
 	case err != nil:
 		host.Log().WarnContext(ctx, "the database's ledger could not be noted in it", "error", err)
 	case another:
-		host.Log().WarnContext(ctx, "the database has had another ledger before: keys, plans and runs of that one are not known here", "ledger", p.ledger.OwnPlace())
+		host.Log().WarnContext(ctx, "the database has had another ledger before: keys, plans and runs of that one are not known here", "ledger", l.place.OwnPlace())
 	}
 	return nil
 }
 
-// ownTables makes the tables that commits write to in a database of the app's own. Where the first
-// has changes of commits already, another process of the app keeps them: one that did not would leave
-// gaps.
-func (p *Provider) ownTables(ctx context.Context, drv dialect.Driver) error {
-	if !p.started && !p.engine.Log.InData {
-		there, err := ledger.KeepsChanges(ctx, drv)
-		if err != nil {
-			return err
-		}
-		p.engine.Log.InData = there
-	}
-	return ledger.MigrateCommits(ctx, drv, p.engine.Log.InData)
-}
-
-// checkLedger looks for what is wrong with the ledger itself.
-func (p *Provider) checkLedger(ctx context.Context) error {
-	x, ok := p.ledger.(database.Examiner)
+// examine looks for what is wrong with the ledger itself.
+func (l *ownLedger) examine(ctx context.Context) error {
+	x, ok := l.place.(database.Examiner)
 	if !ok {
 		return nil
 	}

@@ -11,8 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -21,18 +19,13 @@ import (
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/engine"
-	"github.com/koan-go/koan/entities/internal/migrate"
 	"github.com/koan-go/koan/entities/internal/migrations"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/database"
-	"github.com/koan-go/koan/framework/database/appdb"
-	"github.com/koan-go/koan/framework/database/postgres"
 	"github.com/koan-go/koan/framework/database/sqlite"
-	"github.com/koan-go/koan/framework/database/sqlitedriver"
-	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/ledger/books"
 	"github.com/koan-go/koan/framework/run"
 )
@@ -62,17 +55,9 @@ const settingMaxEvents = "events.maxMb"
 
 // Provider serves entities. Make one with Provide.
 type Provider struct {
-	app     *shim.App
-	opts    Options
-	engine  *engine.Engine
-	ledger  ledgerPlace        // of an app that opens its databases itself, nil where it stands beside the sets
-	books   *books.Books       // nil for the journal's own entities
-	records *Provider          // of KoanRun and KoanCall; nil where they are not exposed
-	schema  *migrations.Config // how sets are migrated; nil where the app sees to that
-	offer   catalog.Offer
-	folder  string // of the data, "" where a server has it
-	sync    string // the value of database.sync, "" where a server has the data
-	started bool
+	databases
+	bookkeeping
+	offer catalog.Offer
 }
 
 var (
@@ -98,8 +83,7 @@ func Provide(app *shim.App, o Options) *Provider {
 		empty.Graph = &descriptor.Graph{}
 		app = &empty
 	}
-	p := &Provider{app: app, opts: o}
-	p.engine = engine.New(app, o.Viewer)
+	p := &Provider{databases: databases{app: app, opts: o, engine: engine.New(app, o.Viewer)}}
 	p.offer = p.engine.Offer()
 	return p
 }
@@ -168,17 +152,21 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	p.engine.Log.Logger = host.Log()
 	p.engine.Log.Keep = time.Duration(host.Settings().Int(settingKeepEvents)) * time.Hour
 	p.engine.Log.MaxMb = host.Settings().Int(settingMaxEvents)
-	owner := database.Owner(p.ledger)
-	if p.ledger == nil {
+	owner := database.Owner(p.ledger.place)
+	if p.ledger.place == nil {
 		owner = b.(database.Owner)
 		p.engine.Quota = books.NewSetQuota(b, owner, host.Settings().Int(books.SettingSets), host.Log())
 		if len(p.app.Seeds) > 0 {
 			p.engine.Beginnings = books.NewBeginnings(b, owner, host.Log())
 		}
 	}
-	if err := p.openBooks(ctx, host, owner); err != nil {
+	offer, err := p.openBooks(ctx, host, &p.databases, owner)
+	if err != nil {
 		return errors.Join(err, p.closeData())
 	}
+	p.offer.Operations = append(p.offer.Operations, offer.Operations...)
+	p.offer.Resources = append(p.offer.Resources, offer.Resources...)
+	p.offer.Documents = append(p.offer.Documents, offer.Documents...)
 	return nil
 }
 
@@ -188,43 +176,7 @@ func (p *Provider) prepareSets(ctx context.Context, host catalog.Host) error {
 	if p.opts.Open == nil {
 		return p.engine.CreateDeclaredSets(ctx)
 	}
-	return p.openLedger(ctx, host)
-}
-
-// closeData closes the databases, and the place of the ledger.
-func (p *Provider) closeData() error {
-	err := p.engine.Backend().Close()
-	if p.ledger != nil {
-		err = errors.Join(err, p.ledger.Close())
-	}
-	return err
-}
-
-// livesInDefaultSet reports whether an entity lives in the default set.
-func (p *Provider) livesInDefaultSet() bool {
-	return slices.ContainsFunc(p.app.Graph.Entities, func(e *descriptor.Entity) bool { return model.LivesIn(&e.Resource, model.DefaultSet) })
-}
-
-// open opens the backend: the app's own, or the one that the settings name.
-func (p *Provider) open(ctx context.Context, host catalog.Host, e *engine.Engine) error {
-	if p.opts.Open != nil {
-		e.Log.InData = host.Settings().Bool(settingInData)
-		return e.Open(nil, p.appDatabases(ctx))
-	}
-	p.schema = p.migrations(host)
-	way, err := p.schema.Way()
-	if err != nil {
-		return err
-	}
-	return e.Open(way, p.opener(host))
-}
-
-func (p *Provider) migrations(host catalog.Host) *migrations.Config {
-	name := dialect.SQLite
-	if onPostgres(host.Settings().String(settingDatabase)) {
-		name = dialect.Postgres
-	}
-	return migrations.Configure(p.app, p.opts.Migrations, name, host)
+	return p.ledger.open(ctx, host, p.engine.Backend(), p.firstSet())
 }
 
 // Commands implements catalog.Commander. An app that opens its own databases migrates
@@ -234,125 +186,6 @@ func (p *Provider) Commands() []*catalog.Command {
 		return nil
 	}
 	return []*catalog.Command{migrations.Commands{Configure: p.migrations, Open: p.openData}.Command()}
-}
-
-// openData opens the data for a command; it opens no set.
-func (p *Provider) openData(host catalog.Host, w migrate.Way) (database.Backend, error) {
-	e := engine.New(p.app, p.opts.Viewer)
-	err := e.Open(w, p.opener(host))
-	return e.Backend(), err
-}
-
-// appDatabases serves the databases that the app opens itself.
-func (p *Provider) appDatabases(ctx context.Context) func(database.Schema) (database.Backend, error) {
-	return func(s database.Schema) (database.Backend, error) {
-		if len(p.app.Seeds) > 0 {
-			return nil, fault.New(fault.ServiceUnavailable, "OnCreateSet fills new sets, but an app that opens its own databases never creates one").
-				WithHint("Leave out ent.OnCreateSet or Open of framework.App.")
-		}
-		return appdb.New(ctx, p.opts.Open, p.firstSet(), s, p.ownTables)
-	}
-}
-
-// firstSet is a set that is there from the start: the default one, else one that an
-// entity names.
-func (p *Provider) firstSet() string {
-	first := model.DefaultSet
-	if p.livesInDefaultSet() {
-		return first
-	}
-	for _, e := range p.app.Graph.Entities {
-		for _, set := range e.Resource.Sets {
-			if !strings.HasSuffix(set, "*") {
-				first = set
-			}
-		}
-	}
-	return first
-}
-
-// opener chooses the backend that the setting names.
-func (p *Provider) opener(host catalog.Host) func(database.Schema) (database.Backend, error) {
-	place, app := host.Settings().String(settingDatabase), host.App()
-	return func(s database.Schema) (database.Backend, error) {
-		if onPostgres(place) {
-			return postgres.Open(place, app, s)
-		}
-		if err := p.checkWordIndexes(); err != nil {
-			return nil, err
-		}
-		path, err := folder(settingDatabase, place, app)
-		if err != nil {
-			return nil, err
-		}
-		p.folder, p.sync = path, host.Settings().String(settingSync)
-		return sqlite.OpenFolder(path, s, syncModes[p.sync])
-	}
-}
-
-// checkWordIndexes rejects entities whose word index a build without cgo can neither make
-// nor keep: in a file that has one, each write would end in an error of SQLite.
-func (p *Provider) checkWordIndexes() error {
-	if sqlitedriver.HasFTS4 {
-		return nil
-	}
-	var searched []string
-	for _, e := range p.app.Graph.Entities {
-		if len(e.Searched) > 0 {
-			searched = append(searched, e.Resource.Name)
-		}
-	}
-	if len(searched) == 0 {
-		return nil
-	}
-	return fault.Newf(fault.CapabilityUnsupported, "this program was built without cgo, and its SQLite (%s) has no index of words, which these entities need: %s", sqlitedriver.Name, strings.Join(searched, ", ")).
-		WithHint("Build it with a C compiler (CGO_ENABLED=1), keep the data in PostgreSQL, or make no field searchable.")
-}
-
-func onPostgres(database string) bool {
-	return strings.HasPrefix(database, "postgres://") || strings.HasPrefix(database, "postgresql://")
-}
-
-// folder reads the value of a setting that may name a SQLite folder.
-func folder(setting, value, app string) (string, error) {
-	if path := strings.TrimPrefix(value, "sqlite://"); path != "" {
-		return filepath.Abs(path)
-	}
-	home := os.Getenv("XDG_DATA_HOME")
-	if !filepath.IsAbs(home) { // what is relative is to be ignored, says the specification of these folders
-		user, err := os.UserHomeDir()
-		if err != nil {
-			return "", fault.New(fault.ServiceUnavailable, "there is no home directory to keep data in").
-				WithHint("Set `%s` to sqlite://FOLDER.", setting).Because(err)
-		}
-		home = filepath.Join(user, ".local", "share")
-	}
-	return filepath.Abs(filepath.Join(home, app))
-}
-
-// Folder is where SQLite has the data: "" until the provider has started, and where the
-// data is elsewhere.
-func (p *Provider) Folder() string { return p.folder }
-
-// keyFile is where the key is kept that seals secret values in the journal: never in the
-// database that has the journal, unless that is a file itself. It is "" where there is no place
-// for it.
-func (p *Provider) keyFile(host catalog.Host) string {
-	if f, ok := p.ledger.(*sqlite.Folder); ok {
-		return filepath.Join(filepath.Dir(f.OwnPlace()), "journal.key")
-	}
-	place := ""
-	if p.opts.Open == nil {
-		place = host.Settings().String(settingDatabase)
-	}
-	if onPostgres(place) {
-		place = ""
-	}
-	dir, err := folder(settingDatabase, place, host.App())
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(dir, "journal.key")
 }
 
 // Enter implements run.Data.
@@ -368,13 +201,7 @@ func (p *Provider) Stop(ctx context.Context) error {
 	if !p.started {
 		return nil
 	}
-	var err error
-	if p.books != nil {
-		err = p.books.Close(ctx)
-	}
+	err := p.closeBooks(ctx)
 	p.engine.Log.Close()
-	if p.records != nil {
-		err = errors.Join(err, p.records.engine.Backend().Close())
-	}
-	return errors.Join(err, p.engine.Quota.Close(), p.engine.Beginnings.Close(), p.closeData())
+	return errors.Join(err, p.closeRecords(), p.engine.Quota.Close(), p.engine.Beginnings.Close(), p.closeData())
 }

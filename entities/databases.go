@@ -1,0 +1,209 @@
+package entities
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"entgo.io/ent/dialect"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/engine"
+	"github.com/koan-go/koan/entities/internal/migrate"
+	"github.com/koan-go/koan/entities/internal/migrations"
+	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/shim"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/database"
+	"github.com/koan-go/koan/framework/database/appdb"
+	"github.com/koan-go/koan/framework/database/postgres"
+	"github.com/koan-go/koan/framework/database/sqlite"
+	"github.com/koan-go/koan/framework/database/sqlitedriver"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/ledger"
+)
+
+// databases has the data of an app: in the place that its settings name, or in databases that it
+// opens itself, with the ledger beside them.
+type databases struct {
+	app     *shim.App
+	opts    Options
+	engine  *engine.Engine
+	ledger  ownLedger          // of an app that opens its databases itself
+	schema  *migrations.Config // how sets are migrated; nil where the app sees to that
+	folder  string             // of the data, "" where a server has it
+	sync    string             // the value of database.sync, "" where a server has the data
+	started bool
+}
+
+// closeData closes the databases, and the place of the ledger.
+func (d *databases) closeData() error {
+	err := d.engine.Backend().Close()
+	if d.ledger.place != nil {
+		err = errors.Join(err, d.ledger.place.Close())
+	}
+	return err
+}
+
+// livesInDefaultSet reports whether an entity lives in the default set.
+func (d *databases) livesInDefaultSet() bool {
+	return slices.ContainsFunc(d.app.Graph.Entities, func(e *descriptor.Entity) bool { return model.LivesIn(&e.Resource, model.DefaultSet) })
+}
+
+// open opens the backend: the app's own, or the one that the settings name.
+func (d *databases) open(ctx context.Context, host catalog.Host, e *engine.Engine) error {
+	if d.opts.Open != nil {
+		e.Log.InData = host.Settings().Bool(settingInData)
+		return e.Open(nil, d.appDatabases(ctx))
+	}
+	d.schema = d.migrations(host)
+	way, err := d.schema.Way()
+	if err != nil {
+		return err
+	}
+	return e.Open(way, d.opener(host))
+}
+
+func (d *databases) migrations(host catalog.Host) *migrations.Config {
+	name := dialect.SQLite
+	if onPostgres(host.Settings().String(settingDatabase)) {
+		name = dialect.Postgres
+	}
+	return migrations.Configure(d.app, d.opts.Migrations, name, host)
+}
+
+// openData opens the data for a command; it opens no set.
+func (d *databases) openData(host catalog.Host, w migrate.Way) (database.Backend, error) {
+	e := engine.New(d.app, d.opts.Viewer)
+	err := e.Open(w, d.opener(host))
+	return e.Backend(), err
+}
+
+// appDatabases serves the databases that the app opens itself.
+func (d *databases) appDatabases(ctx context.Context) func(database.Schema) (database.Backend, error) {
+	return func(s database.Schema) (database.Backend, error) {
+		if len(d.app.Seeds) > 0 {
+			return nil, fault.New(fault.ServiceUnavailable, "OnCreateSet fills new sets, but an app that opens its own databases never creates one").
+				WithHint("Leave out ent.OnCreateSet or Open of framework.App.")
+		}
+		return appdb.New(ctx, d.opts.Open, d.firstSet(), s, d.ownTables)
+	}
+}
+
+// firstSet is a set that is there from the start: the default one, else one that an
+// entity names.
+func (d *databases) firstSet() string {
+	first := model.DefaultSet
+	if d.livesInDefaultSet() {
+		return first
+	}
+	for _, e := range d.app.Graph.Entities {
+		for _, set := range e.Resource.Sets {
+			if !strings.HasSuffix(set, "*") {
+				first = set
+			}
+		}
+	}
+	return first
+}
+
+// opener chooses the backend that the setting names.
+func (d *databases) opener(host catalog.Host) func(database.Schema) (database.Backend, error) {
+	place, app := host.Settings().String(settingDatabase), host.App()
+	return func(s database.Schema) (database.Backend, error) {
+		if onPostgres(place) {
+			return postgres.Open(place, app, s)
+		}
+		if err := d.checkWordIndexes(); err != nil {
+			return nil, err
+		}
+		path, err := folder(settingDatabase, place, app)
+		if err != nil {
+			return nil, err
+		}
+		d.folder, d.sync = path, host.Settings().String(settingSync)
+		return sqlite.OpenFolder(path, s, syncModes[d.sync])
+	}
+}
+
+// checkWordIndexes rejects entities whose word index a build without cgo can neither make
+// nor keep: in a file that has one, each write would end in an error of SQLite.
+func (d *databases) checkWordIndexes() error {
+	if sqlitedriver.HasFTS4 {
+		return nil
+	}
+	var searched []string
+	for _, e := range d.app.Graph.Entities {
+		if len(e.Searched) > 0 {
+			searched = append(searched, e.Resource.Name)
+		}
+	}
+	if len(searched) == 0 {
+		return nil
+	}
+	return fault.Newf(fault.CapabilityUnsupported, "this program was built without cgo, and its SQLite (%s) has no index of words, which these entities need: %s", sqlitedriver.Name, strings.Join(searched, ", ")).
+		WithHint("Build it with a C compiler (CGO_ENABLED=1), keep the data in PostgreSQL, or make no field searchable.")
+}
+
+// Folder is where SQLite has the data: "" until the provider has started, and where the
+// data is elsewhere.
+func (d *databases) Folder() string { return d.folder }
+
+// keyFile is where the key is kept that seals secret values in the journal: never in the
+// database that has the journal, unless that is a file itself. It is "" where there is no place
+// for it.
+func (d *databases) keyFile(host catalog.Host) string {
+	if f, ok := d.ledger.place.(*sqlite.Folder); ok {
+		return filepath.Join(filepath.Dir(f.OwnPlace()), "journal.key")
+	}
+	place := ""
+	if d.opts.Open == nil {
+		place = host.Settings().String(settingDatabase)
+	}
+	if onPostgres(place) {
+		place = ""
+	}
+	dir, err := folder(settingDatabase, place, host.App())
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "journal.key")
+}
+
+// ownTables makes the tables that commits write to in a database of the app's own. Where the first
+// has changes of commits already, another process of the app keeps them: one that did not would leave
+// gaps.
+func (d *databases) ownTables(ctx context.Context, drv dialect.Driver) error {
+	if !d.started && !d.engine.Log.InData {
+		there, err := ledger.KeepsChanges(ctx, drv)
+		if err != nil {
+			return err
+		}
+		d.engine.Log.InData = there
+	}
+	return ledger.MigrateCommits(ctx, drv, d.engine.Log.InData)
+}
+
+func onPostgres(database string) bool {
+	return strings.HasPrefix(database, "postgres://") || strings.HasPrefix(database, "postgresql://")
+}
+
+// folder reads the value of a setting that may name a SQLite folder.
+func folder(setting, value, app string) (string, error) {
+	if path := strings.TrimPrefix(value, "sqlite://"); path != "" {
+		return filepath.Abs(path)
+	}
+	home := os.Getenv("XDG_DATA_HOME")
+	if !filepath.IsAbs(home) { // what is relative is to be ignored, says the specification of these folders
+		user, err := os.UserHomeDir()
+		if err != nil {
+			return "", fault.New(fault.ServiceUnavailable, "there is no home directory to keep data in").
+				WithHint("Set `%s` to sqlite://FOLDER.", setting).Because(err)
+		}
+		home = filepath.Join(user, ".local", "share")
+	}
+	return filepath.Abs(filepath.Join(home, app))
+}
