@@ -124,10 +124,10 @@ func (e *Engine) Aggregate(ctx context.Context, q Querier, a *Aggregate) (out []
 
 // aggregate is the statement: the groups as a table of their own, so that having
 // and sort see plain columns.
-func (e *Engine) aggregate(a *Aggregate, limit int) *sqltext.Builder {
-	b := e.builder()
+func (x *statements) aggregate(a *Aggregate, limit int) *sqltext.Builder {
+	b := x.builder()
 	t, g := b.NewAlias(), b.NewAlias()
-	before, after := e.dialect.TimeText()
+	before, after := x.dialect.TimeText()
 	b.Raw("SELECT ")
 	for i := range a.columns {
 		if i > 0 {

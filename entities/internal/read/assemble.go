@@ -31,8 +31,8 @@ func (a *assembly) bytes() []byte {
 
 // items reads the relations of the root's rows and appends the rows with them,
 // as many as fit. It returns how many that are.
-func (e *Engine) items(ctx context.Context, q Querier, a *assembly, root *level) (int, error) {
-	n, err := e.relateFitting(ctx, q, root)
+func (w *trees) items(ctx context.Context, q Querier, a *assembly, root *level) (int, error) {
+	n, err := w.relateFitting(ctx, q, root)
 	if err != nil {
 		return 0, err
 	}
@@ -61,11 +61,11 @@ const relationsFactor = 2
 
 // relateFitting reads relations for as many of the root's rows as have room: for all,
 // else for half of them, and so on.
-func (e *Engine) relateFitting(ctx context.Context, q Querier, root *level) (int, error) {
+func (w *trees) relateFitting(ctx context.Context, q Querier, root *level) (int, error) {
 	n := len(root.rows)
 	for n > 0 && len(root.reads.relations) > 0 {
-		budget := relationsFactor*e.limit() - root.rows[n-1].end
-		err := e.relate(ctx, q, root, n, &budget)
+		budget := relationsFactor*w.bounds.limit() - root.rows[n-1].end
+		err := w.relate(ctx, q, root, n, &budget)
 		if err == nil {
 			break
 		}

@@ -38,10 +38,27 @@ func (l load) add(o load) load {
 	return load{l.bytes + o.bytes, l.script + o.script, max(l.depth, o.depth)}
 }
 
+// MaxBytes is how much JSON one call returns unless Engine.MaxBytes is set.
+const MaxBytes = 4 << 20
+
+// bounds are how much JSON one call may return.
+type bounds struct {
+	// MaxBytes bounds the JSON of one call; 0 is MaxBytes. A collection beyond it
+	// has fewer items and says truncated; anything else ends in call_too_large.
+	MaxBytes int
+}
+
+func (o *bounds) limit() int {
+	if o.MaxBytes > 0 {
+		return o.MaxBytes
+	}
+	return MaxBytes
+}
+
 // excess says what of a load is too much for somebody who reads it, and how much of that a load has; ""
 // is nothing.
-func (e *Engine) excess(l load) (why string, share func(load) int64) {
-	switch limit := e.limit(); {
+func (o *bounds) excess(l load) (why string, share func(load) int64) {
+	switch limit := o.limit(); {
 	case l.bytes > limit:
 		return fmt.Sprintf("would be larger than %d bytes", limit), func(l load) int64 { return int64(l.bytes) }
 	case l.script > maxWeight(limit):
@@ -66,12 +83,12 @@ type part struct {
 }
 
 // Burden returns why not everybody could read a row with such JSON, nil where everybody can.
-func (e *Engine) Burden(row []byte) *Burden {
+func (o *bounds) Burden(row []byte) *Burden {
 	if len(row) <= 2*exact.MaxDepth {
 		return nil
 	}
 	total := loadOf(row)
-	why, share := e.excess(total)
+	why, share := o.excess(total)
 	if why == "" {
 		return nil
 	}
@@ -84,7 +101,7 @@ func (e *Engine) Burden(row []byte) *Burden {
 
 // Excuses reports whether a row may be left with a burden since it had one before, nil for none: it takes
 // less now, or what has changed is not what takes too much.
-func (e *Engine) Excuses(was, is *Burden) bool {
+func (o *bounds) Excuses(was, is *Burden) bool {
 	if was == nil {
 		return false
 	}
@@ -97,7 +114,7 @@ func (e *Engine) Excuses(was, is *Burden) bool {
 			changed = changed.add(f.load)
 		}
 	}
-	why, _ := e.excess(changed)
+	why, _ := o.excess(changed)
 	return why == ""
 }
 
@@ -113,15 +130,15 @@ func (b *Burden) Field() (name string) {
 
 // TooWide is the fault of a row of so many bytes that nobody could read once it is stored, nil for others.
 // field takes most of them, "" where the fault may not name it.
-func (e *Engine) TooWide(entity *descriptor.Entity, bytes int, field string) *fault.Fault {
-	if why, _ := e.excess(load{bytes: bytes}); why != "" {
+func (o *bounds) TooWide(entity *descriptor.Entity, bytes int, field string) *fault.Fault {
+	if why, _ := o.excess(load{bytes: bytes}); why != "" {
 		return burdenFault(entity, why, field)
 	}
 	return nil
 }
 
 // Unreadable is the fault of a row with a burden. field is as that of TooWide.
-func (e *Engine) Unreadable(entity *descriptor.Entity, b *Burden, field string) *fault.Fault {
+func (o *bounds) Unreadable(entity *descriptor.Entity, b *Burden, field string) *fault.Fault {
 	return burdenFault(entity, b.why, field)
 }
 

@@ -9,6 +9,12 @@ import (
 	"github.com/koan-go/koan/framework/database/sqltext"
 )
 
+// trees reads rows with the rows that are related to them, level by level.
+type trees struct {
+	statements *statements
+	bounds     *bounds
+}
+
 // level is the rows of one selection, before relations are spliced in: their
 // JSON without the closing brace, one after the other.
 type level struct {
@@ -121,9 +127,9 @@ func references(b *sqltext.Builder, t sqltext.Alias, s *selection) {
 
 // root reads the first level of a call into l. One row that does not fit ends in
 // call_too_large; otherwise a level that does not fit is cut.
-func (e *Engine) root(ctx context.Context, q Querier, b *sqltext.Builder, l *level) (*level, error) {
+func (w *trees) root(ctx context.Context, q Querier, b *sqltext.Builder, l *level) (*level, error) {
 	l.buf = getBuffer()
-	err := e.read(ctx, q, b, l, false, e.limit())
+	err := w.read(ctx, q, b, l, false, w.bounds.limit())
 	if err == nil && l.cut && len(l.rows) == 0 {
 		err = tooLargeFault(l.reads.entity)
 	}
@@ -135,8 +141,8 @@ func (e *Engine) root(ctx context.Context, q Querier, b *sqltext.Builder, l *lev
 }
 
 // read appends a statement's rows to a level, up to budget bytes.
-func (e *Engine) read(ctx context.Context, q Querier, b *sqltext.Builder, l *level, parent bool, budget int) (err error) {
-	rows, err := e.query(ctx, q, b)
+func (w *trees) read(ctx context.Context, q Querier, b *sqltext.Builder, l *level, parent bool, budget int) (err error) {
+	rows, err := w.statements.query(ctx, q, b)
 	if err != nil {
 		return err
 	}

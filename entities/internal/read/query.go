@@ -14,12 +14,7 @@ package read
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"strconv"
-	"strings"
-	"sync"
-
-	"entgo.io/ent/dialect"
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/filter"
@@ -40,28 +35,19 @@ var (
 	_ Querier = (*sql.Tx)(nil)
 )
 
-// MaxBytes is how much JSON one call returns unless Engine.MaxBytes is set.
-const MaxBytes = 4 << 20
-
 // Engine reads entities from databases of one dialect. It is safe for concurrent
 // use.
 type Engine struct {
-	// MaxBytes bounds the JSON of one call; 0 is MaxBytes. A collection beyond it
-	// has fewer items and says truncated; anything else ends in call_too_large.
-	MaxBytes int
-	// Indexed says that tables have the indexes of words that searches ask. It is set
-	// before the first call.
-	Indexed bool
-
-	dialect sqltext.Dialect
-	texts   statementTexts
-	memory  sync.Pool // *sqltext.Builder
+	statements
+	bounds
+	trees
 }
 
 // New makes an engine for a dialect.
 func New(d sqltext.Dialect) *Engine {
-	e := &Engine{dialect: d, MaxBytes: MaxBytes}
+	e := &Engine{statements: statements{dialect: d}, bounds: bounds{MaxBytes: MaxBytes}}
 	e.memory.New = func() any { return &sqltext.Builder{Dialect: d, Indexed: e.Indexed} }
+	e.trees = trees{&e.statements, &e.bounds}
 	return e
 }
 
@@ -121,27 +107,6 @@ func (a *assembly) appendTail(c *Collection, total int, next string, truncated b
 	a.out = append(a.out, `,"truncated":`...)
 	a.out = strconv.AppendBool(a.out, truncated)
 	a.out = append(a.out, '}')
-}
-
-// page returns the query for the rows of a page without their relations, and for one more,
-// which shows that there is a next page.
-func (e *Engine) page(c *Collection) *sqltext.Builder {
-	b := e.builder()
-	t := b.NewAlias()
-	b.Raw("SELECT ").Raw(c.reads.layout.list(e.dialect))
-	references(b, t, c.reads)
-	for _, term := range c.reads.layout.missingTerms(c.order) {
-		b.Raw(",")
-		term.appendPlace(b, t)
-	}
-	b.Raw(" FROM ").Name(c.Entity.Table).Raw(" AS ").Alias(t)
-	where(b, t, c)
-	orderBy(b, t, c.order)
-	b.Raw(" LIMIT ").Arg(int64(c.PageSize) + 1)
-	if c.after == nil {
-		b.Raw(" OFFSET ").Arg(int64(c.Page-1) * int64(c.PageSize))
-	}
-	return b
 }
 
 // total counts all matches; the last page needs no count.
@@ -227,18 +192,6 @@ func (e *Engine) one(ctx context.Context, q Querier, s *selection, key any, rule
 	return e.only(ctx, q, e.selectOne(s, key, rule), s)
 }
 
-// selectOne makes the statement that selects the row with a key.
-func (e *Engine) selectOne(s *selection, key any, rule *filter.Rule) *sqltext.Builder {
-	b := e.builder()
-	t := b.NewAlias()
-	b.Raw("SELECT ").Raw(s.layout.list(e.dialect))
-	references(b, t, s)
-	b.Raw(" FROM ").Name(s.entity.Table).Raw(" AS ").Alias(t)
-	b.Raw(" WHERE ").Column(t, s.entity.Key.Name).Raw("=").Arg(key)
-	appendRule(b, t, rule)
-	return b
-}
-
 // only reads the one row that a statement selects, nil if there is none.
 func (e *Engine) only(ctx context.Context, q Querier, b *sqltext.Builder, s *selection) ([]byte, error) {
 	root, err := e.root(ctx, q, b, &level{reads: s, single: true})
@@ -256,138 +209,9 @@ func (e *Engine) only(ctx context.Context, q Querier, b *sqltext.Builder, s *sel
 	return a.bytes(), nil
 }
 
-// Past is a row as it was: the values of columns of its table, as they are bound.
-type Past struct {
-	Columns []string
-	Values  []any
-}
-
-// PastImage is Image of a row as it was, in the table as it is now otherwise: the rule, and a condition
-// unless it is nil, decide about that row.
-func (e *Engine) PastImage(ctx context.Context, q Querier, entity *descriptor.Entity, key any, past Past, rule *filter.Rule, condition *filter.Tree) ([]byte, error) {
-	s := &selection{entity: entity, layout: fullLayout(entity)}
-	b := e.builder()
-	e.shadow(b, entity, key, past, condition != nil || rule.Mentions(entity.Table) > 1)
-	begin := len(b.Text())
-	t := b.NewAlias()
-	b.Raw("SELECT ").Raw(s.layout.list(e.dialect)).Raw(" FROM ").Name(entity.Table).Raw(" AS ").Alias(t)
-	b.Raw(" WHERE ").Column(t, entity.Key.Name).Raw("=").Arg(key)
-	appendRule(b, t, rule)
-	if condition != nil {
-		b.Raw(" AND ")
-		b.Indexed = false // an index of words has the rows of now
-		condition.Where(b, t)
-		b.Indexed = e.Indexed
-	}
-	for _, c := range past.Columns {
-		if name := e.shadowed(c); name != c {
-			b.Rename(begin, c, name)
-		}
-	}
-	return e.only(ctx, q, b, s)
-}
-
-// shadowed is the name of a column in the table that shadow makes. SQLite calls no column of a query
-// true or false, even where that is its name.
-func (e *Engine) shadowed(column string) string {
-	if e.dialect.Name() == dialect.SQLite && (strings.EqualFold(column, "true") || strings.EqualFold(column, "false")) {
-		return column + " "
-	}
-	return column
-}
-
-// shadow begins a statement in which the name of an entity's table stands for that table with a
-// row as it was. What asks for the table but once cannot see its other rows beside that one, so
-// they are left out without others.
-func (e *Engine) shadow(b *sqltext.Builder, entity *descriptor.Entity, key any, past Past, others bool) {
-	table := func() *sqltext.Builder {
-		if e.dialect.Name() == dialect.SQLite { // a bare name would be the new table itself
-			b.Raw("main.")
-		}
-		return b.Name(entity.Table)
-	}
-	columns := func(named func(string) string) {
-		for i, c := range past.Columns {
-			if i > 0 {
-				b.Raw(",")
-			}
-			b.Name(named(c))
-		}
-	}
-	own := func(column string) string { return column }
-	values := func() {
-		for i, v := range past.Values {
-			if i > 0 {
-				b.Raw(",")
-			}
-			b.Arg(v)
-		}
-	}
-	b.Raw("WITH ").Name(entity.Table).Raw(" (")
-	columns(e.shadowed)
-	b.Raw(") AS NOT MATERIALIZED (SELECT ")
-	// The values take their types from the table: on PostgreSQL whichever stands first, on
-	// SQLite from what stands last.
-	if e.dialect.Name() == dialect.SQLite {
-		values()
-		b.Raw(" UNION ALL SELECT ")
-		columns(own)
-		b.Raw(" FROM ")
-		table()
-	} else {
-		columns(own)
-		b.Raw(" FROM ")
-		table()
-	}
-	if others {
-		b.Raw(" WHERE ").Name(entity.Key.Name).Raw(" <> ").Arg(key)
-	} else {
-		b.Raw(" WHERE 1 = 0")
-	}
-	if e.dialect.Name() != dialect.SQLite {
-		b.Raw(" UNION ALL SELECT ")
-		values()
-	}
-	b.Raw(") ")
-}
-
 func tooLargeFault(e *descriptor.Entity) error {
 	return fault.Newf(fault.CallTooLarge, "one %s with everything that was requested exceeds the size limit of a call", e.Resource.Name).
 		WithHint("Ask for less: use `fields`, and `limit` within `with`.")
-}
-
-func (e *Engine) limit() int {
-	if e.MaxBytes > 0 {
-		return e.MaxBytes
-	}
-	return MaxBytes
-}
-
-func (e *Engine) builder() *sqltext.Builder {
-	b := e.memory.Get().(*sqltext.Builder)
-	b.Reset()
-	return b
-}
-
-// query runs a statement and takes its builder back.
-func (e *Engine) query(ctx context.Context, q Querier, b *sqltext.Builder) (*sql.Rows, error) {
-	rows, err := q.QueryContext(ctx, e.texts.intern(b.Text()), b.Args()...)
-	e.memory.Put(b)
-	return rows, err
-}
-
-func (e *Engine) number(ctx context.Context, q Querier, b *sqltext.Builder) (int, error) {
-	rows, err := e.query(ctx, q, b)
-	if err != nil {
-		return 0, err
-	}
-	var n int
-	for rows.Next() {
-		if err := rows.Scan(&n); err != nil {
-			return 0, errors.Join(err, rows.Close())
-		}
-	}
-	return n, errors.Join(rows.Err(), rows.Close())
 }
 
 // where appends the conditions of a collection.

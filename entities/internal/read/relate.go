@@ -25,7 +25,7 @@ type children struct {
 
 // relate reads the relations of the first n rows of a level, and theirs. budget
 // is what is left for all of them together.
-func (e *Engine) relate(ctx context.Context, q Querier, l *level, n int, budget *int) error {
+func (w *trees) relate(ctx context.Context, q Querier, l *level, n int, budget *int) error {
 	own := 0
 	for _, r := range l.reads.relations {
 		ref := -1
@@ -38,7 +38,7 @@ func (e *Engine) relate(ctx context.Context, q Querier, l *level, n int, budget 
 		for len(parents) > 0 {
 			some := parents[:min(len(parents), maxParents)]
 			parents = parents[len(some):]
-			if err := e.read(ctx, q, e.relatedRows(r, some), c.level, true, *budget); err != nil {
+			if err := w.read(ctx, q, w.relatedRows(r, some), c.level, true, *budget); err != nil {
 				return r.dataFault(err)
 			}
 			if c.level.cut {
@@ -47,7 +47,7 @@ func (e *Engine) relate(ctx context.Context, q Querier, l *level, n int, budget 
 		}
 		*budget -= c.level.size()
 		c.chain()
-		if err := e.relate(ctx, q, c.level, len(c.level.rows), budget); err != nil {
+		if err := w.relate(ctx, q, c.level, len(c.level.rows), budget); err != nil {
 			return err
 		}
 	}
@@ -112,14 +112,14 @@ func (c *children) chain() {
 }
 
 // relatedRows is the statement for one relation of many parents.
-func (e *Engine) relatedRows(r *relation, parents []any) *sqltext.Builder {
-	b := e.builder()
+func (w *trees) relatedRows(r *relation, parents []any) *sqltext.Builder {
+	b := w.statements.builder()
 	t := b.NewAlias()
-	b.Raw("SELECT ").Raw(r.reads.layout.list(e.dialect))
+	b.Raw("SELECT ").Raw(r.reads.layout.list(w.statements.dialect))
 	references(b, t, r.reads)
 	if r.limit > 0 {
 		writeRanked(b, t, r, parents)
-		return e.limitRows(b)
+		return w.limitRows(b)
 	}
 	j := t
 	if r.edge.JoinTable != "" {
@@ -128,14 +128,14 @@ func (e *Engine) relatedRows(r *relation, parents []any) *sqltext.Builder {
 	b.Raw(",").Column(j, r.parentColumn())
 	r.from(b, t, j, parents)
 	orderBy(b, t, r.order)
-	return e.limitRows(b)
+	return w.limitRows(b)
 }
 
 // limitRows ends a statement for a relation: more rows would not fit a call anyway. SQLite
 // keeps what it sorts in a tree that goes to a file where there is a limit; without one it
 // merges runs, and holds a row of each of them.
-func (e *Engine) limitRows(b *sqltext.Builder) *sqltext.Builder {
-	return b.Raw(" LIMIT ").Arg(int64(relationsFactor*e.limit()/rowBytes + 1))
+func (w *trees) limitRows(b *sqltext.Builder) *sqltext.Builder {
+	return b.Raw(" LIMIT ").Arg(int64(relationsFactor*w.bounds.limit()/rowBytes + 1))
 }
 
 // writeRanked reads at most limit rows per parent: ranks by key first, so that the

@@ -10,10 +10,6 @@ import (
 	"github.com/koan-go/koan/framework/database/sqltext"
 )
 
-// Statement begins the text of a writing statement. Returned or Affected take it
-// back; it is not used after.
-func (e *Engine) Statement() *sqltext.Builder { return e.builder() }
-
 // Returned ends a writing statement on an entity's table with what it gives back,
 // and runs it: each is called for every row that was written, in the order in
 // which the database gives them, with the row's key as the database has it and its

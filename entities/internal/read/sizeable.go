@@ -60,9 +60,9 @@ func IsSizeable(c *descriptor.Column) bool {
 }
 
 // appendSize appends how many bytes a column holds.
-func (e *Engine) appendSize(b *sqltext.Builder, c *descriptor.Column) {
+func (x *statements) appendSize(b *sqltext.Builder, c *descriptor.Column) {
 	length, as := "OCTET_LENGTH", "TEXT"
-	if e.dialect.Name() == dialect.SQLite {
+	if x.dialect.Name() == dialect.SQLite {
 		length, as = "LENGTH", "BLOB"
 	}
 	b.Raw("COALESCE(" + length + "(CAST(").Name(c.Name).Raw(" AS " + as + ")),0)")
