@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,21 +12,9 @@ import (
 	"github.com/koan-go/koan/framework/run/replay"
 )
 
-// How much waits to be written, how long a run waits where no more may, how long
-// records and tapes are gathered for one transaction, and for how long what is written
-// may be lost with the power. Tapes take longer: to pack several at once is much
-// cheaper, and who loses one misses no more than a replay.
+// For how long what is written may be lost with the power, how long one write may take, and how
+// soon it is tried again.
 const (
-	queued     = 1024
-	queueBytes = 16 << 20 // of records
-	tapesWait  = 512
-	tapesBytes = 16 << 20 // of them
-	patience   = 50 * time.Millisecond
-	gathering  = 50 * time.Millisecond
-	collecting = 250 * time.Millisecond
-	maxBatch   = 512
-	batchBytes = 4 << 20 // of records
-	batchTapes = 4 << 20 // of tapes
 	syncing    = time.Second
 	writeAgain = 200 * time.Millisecond
 	writeTime  = 10 * time.Second
@@ -50,56 +37,16 @@ type Writer struct {
 	cancel context.CancelFunc
 	ctx    context.Context
 
-	mu      sync.Mutex
-	waiting []item
-	queued  int // bytes of them
-	tapes   []*replay.PendingTape
-	bytes   int           // of tapes that wait
-	since   time.Time     // when the first of them came
-	left    int           // tapes that were dropped
-	due     *time.Timer   // wakes the goroutine, which no run does by itself
-	now     chan struct{} // wakes it at once
-	room    chan struct{} // is closed when there is some
-	flushes []chan struct{}
-	closed  bool
+	queue
+	written // the goroutine's own
+}
 
-	// The goroutine's own.
+// written is what a writer knows of what it has written.
+type written struct {
 	noted  map[string]bool // runs under way whose start is written
 	pack   replay.Packer
 	synced time.Time // when all that was written was safe from a loss of power
 	fresh  bool      // something was written since
-}
-
-// item is the record of a run that has begun, or has ended.
-type item struct {
-	record *journal.Record
-	begun  bool
-}
-
-// callSize is about how much a call in a record takes besides its texts.
-const callSize = 256
-
-// size is about how many bytes a record takes while it waits.
-func (i *item) size() int {
-	n := 2<<10 + len(i.record.Code) + len(i.record.Message)
-	for c := range i.record.Trail {
-		n += callSize + len(i.record.Trail[c].Position)
-	}
-	for c := range i.record.Images {
-		n += i.record.Images[c].Size()
-	}
-	return n
-}
-
-// batchLoad is what is written at once, with those who wait for it.
-type batchLoad struct {
-	items   []item
-	tapes   []*replay.PendingTape
-	bytes   int
-	flushes []chan struct{}
-	left    int  // tapes that were dropped before
-	more    bool // waits already
-	last    bool
 }
 
 var _ journal.Sink = (*Writer)(nil)
@@ -108,8 +55,8 @@ var _ journal.Sink = (*Writer)(nil)
 // idle is called beside the writing, at the start, at each beat, and after Tidy.
 func NewWriter(open func(ctx context.Context) (*Journal, error), beat time.Duration, idle func(ctx context.Context, j *Journal), log *slog.Logger) *Writer {
 	w := &Writer{
-		open: open, log: log, beat: beat, idle: idle, tidy: make(chan struct{}, 1), noted: map[string]bool{},
-		due: time.NewTimer(time.Hour), now: make(chan struct{}, 1), room: make(chan struct{}),
+		open: open, log: log, beat: beat, idle: idle, tidy: make(chan struct{}, 1), written: written{noted: map[string]bool{}},
+		queue: queue{due: time.NewTimer(time.Hour), now: make(chan struct{}, 1), room: make(chan struct{})},
 	}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	w.ended.Go(w.work)
@@ -128,36 +75,6 @@ func (w *Writer) Append(_ context.Context, r journal.Record) {
 	}
 }
 
-// Take has a tape written. It is left out where too much waits.
-func (w *Writer) Take(t *replay.PendingTape) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	switch {
-	case w.closed:
-	case len(w.tapes) >= tapesWait || w.bytes+t.Size() > tapesBytes:
-		w.left++
-	default:
-		if len(w.tapes) == 0 {
-			w.since = time.Now()
-			if len(w.waiting) == 0 {
-				w.due.Reset(collecting)
-			}
-		}
-		w.tapes, w.bytes = append(w.tapes, t), w.bytes+t.Size()
-		if w.bytes >= batchTapes {
-			w.wake()
-		}
-	}
-}
-
-// wake has the goroutine write what waits.
-func (w *Writer) wake() {
-	select {
-	case w.now <- struct{}{}:
-	default: // it will
-	}
-}
-
 // Tidy has idle called soon.
 func (w *Writer) Tidy() {
 	select {
@@ -166,109 +83,14 @@ func (w *Writer) Tidy() {
 	}
 }
 
-// put queues an item, and waits a little where the queue is full.
-func (w *Writer) put(i item) bool {
-	var patient <-chan time.Time
-	for {
-		ok, room := w.queue(i)
-		if room == nil {
-			return ok
-		}
-		if patient == nil {
-			patient = time.After(patience)
-		}
-		select {
-		case <-room:
-		case <-patient:
-			return false
-		}
-	}
-}
-
-// queue queues an item, or returns a channel that is closed when there is room.
-func (w *Writer) queue(i item) (ok bool, room <-chan struct{}) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.closed {
-		return false, nil
-	}
-	size := i.size()
-	if len(w.waiting) >= queued || len(w.waiting) > 0 && w.queued+size > queueBytes {
-		return false, w.room
-	}
-	if len(w.waiting) == 0 {
-		w.due.Reset(gathering)
-	}
-	w.waiting, w.queued = append(w.waiting, i), w.queued+size
-	if len(w.waiting) == maxBatch || w.queued >= batchBytes && w.queued-size < batchBytes {
-		w.wake()
-	}
-	return true, nil
-}
-
-// Flush waits until what was put before is written, or ctx is over.
-func (w *Writer) Flush(ctx context.Context) {
-	done := make(chan struct{})
-	w.mu.Lock()
-	if w.closed {
-		w.mu.Unlock()
-		return
-	}
-	w.flushes = append(w.flushes, done)
-	w.wake()
-	w.mu.Unlock()
-	select {
-	case <-done:
-	case <-ctx.Done():
-	}
-}
-
 // Close writes what is queued, within ctx, and ends the writer. The journal says
 // goodbye and is closed.
 func (w *Writer) Close(ctx context.Context) {
-	w.mu.Lock()
-	w.closed = true
-	w.wake()
-	w.mu.Unlock()
+	w.queue.close()
 	stop := context.AfterFunc(ctx, w.cancel)
 	defer stop()
 	w.ended.Wait()
 	w.cancel()
-}
-
-// take takes what is to be written at once: the records, and the tapes where they
-// have waited long enough. Those who flush wait for all that was there.
-func (w *Writer) take() (l batchLoad) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	n, size := 0, 0
-	for n < min(len(w.waiting), maxBatch) && size < batchBytes {
-		size += w.waiting[n].size()
-		n++
-	}
-	w.queued -= size
-	l.items, w.waiting = slices.Clone(w.waiting[:n]), slices.Delete(w.waiting, 0, n)
-	if w.closed || len(w.flushes) > 0 || w.bytes >= batchTapes || len(w.tapes) > 0 && time.Since(w.since) >= collecting {
-		taken := 0
-		for taken < len(w.tapes) && l.bytes < batchTapes {
-			l.bytes += w.tapes[taken].Size()
-			taken++
-		}
-		// A copy: what the queue has given away it must not hold, and a tape holds all of its run.
-		l.tapes, w.tapes = slices.Clone(w.tapes[:taken]), slices.Delete(w.tapes, 0, taken)
-	}
-	l.left, w.left = w.left, 0
-	l.more = len(w.waiting) > 0 || len(l.tapes) > 0 && len(w.tapes) > 0
-	if !l.more {
-		l.flushes, w.flushes = w.flushes, nil
-		if len(w.tapes) > 0 {
-			w.due.Reset(collecting - time.Since(w.since))
-		}
-	}
-	l.last = w.closed && !l.more
-	close(w.room)
-	w.room = make(chan struct{})
-	return l
 }
 
 // work is the writer's goroutine.
@@ -359,13 +181,6 @@ func (w *Writer) openJournal() *Journal {
 	}
 }
 
-// isClosing reports whether the writer is being closed.
-func (w *Writer) isClosing() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.closed
-}
-
 // waitToRetry waits before something is tried again. It returns false when nothing is any
 // more.
 func (w *Writer) waitToRetry() bool {
@@ -417,9 +232,7 @@ func (w *Writer) batch(l batchLoad) (b Batch) {
 	for _, t := range l.tapes {
 		b.Tapes = append(b.Tapes, t.Pack(&w.pack))
 	}
-	w.mu.Lock()
-	w.bytes -= l.bytes
-	w.mu.Unlock()
+	w.packed(l.bytes)
 	ended := make(map[string]bool, len(l.items))
 	b.Ended = make([]journal.Record, 0, len(l.items))
 	for i := range l.items {
