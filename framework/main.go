@@ -33,7 +33,7 @@ func Run(app App, args []string) int {
 		},
 		Commands:  app.commands(),
 		Configure: app.configure,
-		Entry:     app.Install.Name, ServeArgs: app.Install.Args, OwnEnv: app.Install.Env, CheckServers: upstream.CheckClientFile,
+		Install:   cli.Install{Entry: app.Install.Name, ServeArgs: app.Install.Args, OwnEnv: app.Install.Env}, CheckServers: upstream.CheckClientFile,
 	}, args)
 }
 

@@ -34,15 +34,13 @@ func (s surfaces) Site(at cli.Address) (*site.Site, error) {
 // MCP implements cli.Instance: it makes an MCP server over the app's catalog, which follows its changes. The
 // caller opens a transport on it.
 func (s surfaces) MCP() (*mcpserver.Server, error) {
-	v, live := s.values, s.live(s.values)
+	v := s.values
 	o := mcpserver.Options{
-		Name: s.app.Name, Version: s.app.Version, Engine: s.engine, Catalog: s.Snapshot, Principal: auth.Local(),
-		Exposure: live.Exposure, ExposureIsAuto: live.ExposureIsAuto, Faces: faces(s.Snapshot()),
-		QueueMax: live.QueueMax, ToolTimeout: live.ToolTimeout, MaxBufferBytes: v.Int("server.maxBufferBytes"),
-		Tools: live.Tools, AskTimeout: v.Duration("server.askTimeoutMs"), Seal: s.sealer, Feed: s.feed, Log: s.log,
+		Name: s.app.Name, Version: s.app.Version, Instructions: s.app.Description, Engine: s.engine, Catalog: s.Snapshot, Principal: auth.Local(),
+		Live: s.live(v), Limits: mcpserver.Limits{MaxBufferBytes: v.Int("server.maxBufferBytes"), AskTimeout: v.Duration("server.askTimeoutMs")},
+		Seal: s.sealer, Feed: s.feed, Log: s.log,
 	}
-	o.Instructions = s.app.Description
-	if len(o.Faces) > 0 {
+	if o.Faces = faces(s.Snapshot()); len(o.Faces) > 0 {
 		o.Runtime = v.String("codeMode.runtime")
 		o.CodeInstructions = s.codeInstructions()
 	}
@@ -130,8 +128,9 @@ func (s surfaces) rest(beside *mcpserver.HTTP) *restapi.Handler {
 		return restapi.Live{Exposure: l.Exposure, ExposureIsAuto: l.ExposureIsAuto, QueueMax: l.QueueMax, ToolTimeout: l.ToolTimeout, MaxListeners: v.Int("events.maxListeners")}
 	}
 	o := restapi.Options{
-		Name: s.app.Name, Version: s.app.Version, Description: s.app.Description, Engine: s.engine, Catalog: s.Snapshot, Admission: beside.Admission(),
-		Tags: s.tags.get, Ready: s.Ready, MaxBody: s.values.Int("server.maxBufferBytes"), Files: s.app.files.Store, Live: live(s.values), Feed: s.feed, Log: s.log,
+		App:    restapi.App{Name: s.app.Name, Version: s.app.Version, Description: s.app.Description},
+		Engine: s.engine, Catalog: s.Snapshot, Admission: beside.Admission(), Limits: restapi.Limits{MaxBody: s.values.Int("server.maxBufferBytes")},
+		Tags: s.tags.get, Ready: s.Ready, Files: s.app.files.Store, Live: live(s.values), Feed: s.feed, Log: s.log,
 		Console: restapi.Console{Journal: s.reader, Replay: s.replayOwn, Plans: s.guard, Checks: s.Checks, Limits: s.limits},
 	}
 	if o.Faces = faces(s.Snapshot()); len(o.Faces) > 0 {

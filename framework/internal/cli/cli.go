@@ -79,14 +79,21 @@ type App struct {
 	// without starting the app.
 	Commands  []*catalog.Command
 	Configure func(src config.Source) (catalog.Host, error)
-	// Entry, ServeArgs and OwnEnv are how clients are told of the app: the name of its entry,
-	// the arguments with which the program serves it, and the variables that its own code reads.
-	Entry     string
-	ServeArgs []string
-	OwnEnv    []string
+	Install
 	// CheckServers reports why the app would not read a file of --mcp-config.
 	CheckServers func(v catalog.Values, servers []byte) error
-	// Stdin, Stdout, Stderr and Env are the process's own if they are nil.
+	Process
+}
+
+// Install is how clients are told of an app.
+type Install struct {
+	Entry     string   // the name of its entry
+	ServeArgs []string // with which the program serves it
+	OwnEnv    []string // the variables that its own code reads
+}
+
+// Process is what the commands read and write. What is nil is the process's own.
+type Process struct {
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer

@@ -249,8 +249,9 @@ func options(t testing.TB, g *garden) mcpserver.Options {
 	snap := g.snapshot(t)
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	return mcpserver.Options{
-		Name: "garden", Version: "1.2.3", Instructions: "Water daily.", CodeInstructions: "Or by script.", Engine: run.NewEngine(run.Options{Log: quiet}),
-		Catalog: func() *catalog.Snapshot { return snap }, Principal: auth.Local(), Runtime: "goja", Faces: []string{"koan"}, Log: quiet,
+		Name: "garden", Version: "1.2.3", Instructions: "Water daily.", Engine: run.NewEngine(run.Options{Log: quiet}),
+		Catalog: func() *catalog.Snapshot { return snap }, Principal: auth.Local(), Log: quiet,
+		CodeMode: mcpserver.CodeMode{Runtime: "goja", Faces: []string{"koan"}, CodeInstructions: "Or by script."},
 	}
 }
 

@@ -346,7 +346,7 @@ func TestListsChanged(t *testing.T) {
 }
 
 func TestNewReportsAllProblems(t *testing.T) {
-	_, err := mcpserver.New(mcpserver.Options{Exposure: "loud", Tools: toolset.Options{Names: "shouting"}, QueueMax: -1})
+	_, err := mcpserver.New(mcpserver.Options{Live: mcpserver.Live{Exposure: "loud", Tools: toolset.Options{Names: "shouting"}, QueueMax: -1}})
 	for _, part := range []string{"Engine", "Catalog", "Name", "Principal", "loud", "shouting", "negative"} {
 		require.ErrorContains(t, err, part)
 	}

@@ -8,13 +8,15 @@ import (
 	"github.com/koan-go/koan/framework/internal/toolset"
 )
 
-// Live are the options of a server that may change while it runs; see Options.
+// Live are the options of a server that may change while it runs.
 type Live struct {
-	Exposure       exposure.Mode
+	Exposure exposure.Mode // of the server; "" is auto
+	// ExposureIsAuto says that the mode was left to negotiation, so that package
+	// defaults count for their entities. Exposure auto implies it.
 	ExposureIsAuto bool
-	Tools          toolset.Options
-	QueueMax       int
-	ToolTimeout    time.Duration
+	Tools          toolset.Options // how lists show tools
+	QueueMax       int             // calls in flight per session; 0 is 64
+	ToolTimeout    time.Duration   // of one tool call without its own; 0 is 120 s
 }
 
 // now returns the settings for a request that begins now.
@@ -25,12 +27,12 @@ func (s *Server) now() *Live { return s.live.Load() }
 // has changed.
 func (s *Server) Adjust(l Live) error {
 	o := s.opts
-	o.Exposure, o.ExposureIsAuto, o.Tools, o.QueueMax, o.ToolTimeout = l.Exposure, l.ExposureIsAuto, l.Tools, l.QueueMax, l.ToolTimeout
+	o.Live = l
 	if err := o.check(); err != nil {
 		return err
 	}
 	o.fill()
-	next := Live{Exposure: o.Exposure, ExposureIsAuto: o.ExposureIsAuto, Tools: o.Tools, QueueMax: o.QueueMax, ToolTimeout: o.ToolTimeout}
+	next := o.Live
 	last := s.live.Swap(&next)
 	if last.Exposure != next.Exposure || last.ExposureIsAuto != next.ExposureIsAuto || last.Tools != next.Tools {
 		s.CatalogChanged()

@@ -30,47 +30,46 @@ type Options struct {
 	Version string // serverInfo.version and toolVersion: the build's
 	// Instructions are text that a client may put into a model's system prompt.
 	Instructions string
-	// CodeInstructions are added for clients that are shown the code tools.
-	CodeInstructions string
+	CodeMode
 
 	Engine *run.Engine
 	// Catalog returns the current snapshot. It is called at every request.
 	Catalog func() *catalog.Snapshot
 	// Principal is who calls over stdio: auth.Local() in every app.
 	Principal auth.Principal
+	Live
+	Limits
 
-	Exposure exposure.Mode // of the server; "" is auto
-	// ExposureIsAuto says that the mode was left to negotiation, so that package
-	// defaults count for their entities. Exposure auto implies it.
-	ExposureIsAuto bool
-	// Tools says how lists show tools.
-	Tools toolset.Options
-
-	// Runtime and Faces are for the code-mode block of the capabilities: "goja" and the
-	// enabled faces; empty if code mode is disabled.
-	Runtime string
-	Faces   []string
-
-	QueueMax       int           // calls in flight per session; 0 is 64
-	ToolTimeout    time.Duration // of one tool call without its own; 0 is 120 s
-	MaxBufferBytes int           // of one message, and of answers waiting to be read; 0 is 8 MiB
-	PageSize       int           // tools or resources in one page of a list; 0 is 250
-	// AskTimeout is how long a client may take to answer a call's question; 0 is 10 min.
-	// Meanwhile no other time limit counts.
-	AskTimeout time.Duration
 	// Seal seals the state that clients of 2026-07-28 keep between a question and their
 	// answer. Replicas share its secret. nil makes one that ends with the process.
 	Seal *seal.Sealer
 	// Feed has the changes that subscribers of rows are notified of; nil for none.
 	Feed *feed.Hub
+	Log  *slog.Logger // nil is slog.Default; must not write to the protocol's stream
+}
+
+// CodeMode is what clients are told of code mode: its block of the capabilities. It is empty
+// where code mode is disabled.
+type CodeMode struct {
+	Runtime string // "goja"
+	Faces   []string
+	// CodeInstructions are added for clients that are shown the code tools.
+	CodeInstructions string
+}
+
+// Limits are the bounds of a server that hold as long as it runs.
+type Limits struct {
+	MaxBufferBytes int // of one message, and of answers waiting to be read; 0 is 8 MiB
+	PageSize       int // tools or resources in one page of a list; 0 is 250
+	// AskTimeout is how long a client may take to answer a call's question; 0 is 10 min.
+	// Meanwhile no other time limit counts.
+	AskTimeout time.Duration
 	// TaskAfter is how long a call runs before it becomes a task, for clients that take
 	// tasks; 0 is 500 ms.
 	TaskAfter time.Duration
 	// Grace is how long calls may run after the client has closed its end of stdio; 0 is
 	// 10 s. Then they are cancelled.
 	Grace time.Duration
-
-	Log *slog.Logger // nil is slog.Default; must not write to the protocol's stream
 }
 
 func (o *Options) check() error {
@@ -166,7 +165,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{opts: o, library: library, info: info, sessions: map[*session]struct{}{}}
-	s.live.Store(&Live{Exposure: o.Exposure, ExposureIsAuto: o.ExposureIsAuto, Tools: o.Tools, QueueMax: o.QueueMax, ToolTimeout: o.ToolTimeout})
+	s.live.Store(&o.Live)
 	return s, nil
 }
 

@@ -54,7 +54,7 @@ func workLine(id, extra string) string {
 // A handler that ignores its context cannot keep a client waiting, but it keeps
 // its place among the running calls.
 func TestStuckHandlerKeepsItsSlot(t *testing.T) {
-	within(t, Options{QueueMax: 1, ToolTimeout: time.Second}, func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
+	within(t, Options{Live: Live{QueueMax: 1, ToolTimeout: time.Second}}, func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
 		time.Sleep(time.Hour)
 		return nil, ctx.Err()
 	}, func(send func(string), next func() string, quit func()) {
@@ -123,7 +123,7 @@ func TestNoProgressAfterACancel(t *testing.T) {
 
 // At the end of the input, running calls have Options.Grace to finish.
 func TestGrace(t *testing.T) {
-	within(t, Options{Grace: 3 * time.Second}, func(ctx context.Context, _ catalog.Call) (json.RawMessage, error) {
+	within(t, Options{Limits: Limits{Grace: 3 * time.Second}}, func(ctx context.Context, _ catalog.Call) (json.RawMessage, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}, func(send func(string), next func() string, quit func()) {

@@ -24,22 +24,18 @@ import (
 	"github.com/koan-go/koan/framework/run"
 )
 
-// Options configure a Handler. All but Live, Events, Runtime, Faces, Grace and WriteTime are
+// Options configure a Handler. All but Live, Events, CodeMode, Grace and WriteTime are
 // required.
 type Options struct {
-	Name        string // of the app
-	Version     string // of the build
-	Description string
-	Engine      *run.Engine
+	App
+	CodeMode
+	Engine *run.Engine
 	// Catalog returns the current snapshot. It is called at every request.
 	Catalog   func() *catalog.Snapshot
 	Admission *admission.Admission
 	Tags      Digester
 	// Ready returns why calls cannot be served now, as joined errors; nil if they can.
-	Ready   func(context.Context) error
-	Runtime string   // of scripts, "" without
-	Faces   []string // that are enabled
-	MaxBody int      // bytes of a body
+	Ready func(context.Context) error
 	// Files returns where files are kept; nil where the app keeps none.
 	Files   func() (*files.Store, error)
 	Live    Live
@@ -47,10 +43,29 @@ type Options struct {
 	// Feed has the changes that listeners follow.
 	Feed   *feed.Hub
 	Events EventOptions
+	Limits
+	Log *slog.Logger
+}
+
+// App is what clients are told of the app.
+type App struct {
+	Name        string
+	Version     string // of the build
+	Description string
+}
+
+// CodeMode is what clients are told of code mode.
+type CodeMode struct {
+	Runtime string   // of scripts, "" without
+	Faces   []string // that are enabled
+}
+
+// Limits are the bounds that hold as long as a handler serves.
+type Limits struct {
+	MaxBody int // bytes of a body
 	// Grace is how long calls may run after Shutdown began, WriteTime how long a client may
 	// take to read a response; 0 is 10 s and 30 s.
 	Grace, WriteTime time.Duration
-	Log              *slog.Logger
 }
 
 // Live are the options that may change while requests are served.
