@@ -155,7 +155,7 @@ func (e *execution) run(ctx context.Context) error {
 	e.spec = run.Spec{
 		View: call.View(), Set: e.in.Set, Atomic: e.in.Atomic == nil || *e.in.Atomic, DryRun: e.in.DryRun,
 		Record: slices.Contains(e.in.Include, includeChanges), MaxCalls: e.maxCalls(), Only: e.in.Only,
-		Code: e.in.Code, CodeDigest: journal.Digest([]byte(e.in.Code)), Runtime: e.scripts.config().runtime, CorrelationID: e.in.CorrelationID,
+		Script: run.Script{Code: e.in.Code, CodeDigest: journal.Digest([]byte(e.in.Code)), Runtime: e.scripts.config().runtime}, CorrelationID: e.in.CorrelationID,
 		Approval: e.in.Approval,
 	}
 	if err := e.once(); err != nil {

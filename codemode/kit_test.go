@@ -354,7 +354,7 @@ func (h *house) call(ctx context.Context, op string, in any) *reply {
 		raw = string(b)
 	}
 	out, outcome, err := h.engine.Invoke(ctx, run.Request{
-		View: h.view, Principal: auth.Local(), ID: catalog.CodeID("koan", op), Input: json.RawMessage(raw), Surface: "test", Via: catalog.SurfaceTools, Notify: h.hears, Progress: h.steps, Emit: h.parts,
+		View: h.view, Principal: auth.Local(), ID: catalog.CodeID("koan", op), Input: json.RawMessage(raw), Surface: "test", Via: catalog.SurfaceTools, Reports: run.Reports{Notify: h.hears, Progress: h.steps, Emit: h.parts},
 	})
 	r := &reply{outcome: outcome, err: err}
 	if out != nil && op == "execute" {

@@ -121,7 +121,7 @@ func TestCall(t *testing.T) {
 		input, _ := json.Marshal(echoIn{Do: "progress"})
 		_, _, err := b.engine.Invoke(t.Context(), run.Request{
 			View: b.view(), Principal: auth.Local(), ID: catalog.PluginID("echo", "say"), Input: input,
-			Progress: func(done, total float64, message string) { got = fmt.Sprint(done, total, message) },
+			Reports: run.Reports{Progress: func(done, total float64, message string) { got = fmt.Sprint(done, total, message) }},
 		})
 		require.NoError(t, err)
 		require.Equal(t, "1 2half", got)

@@ -28,11 +28,16 @@ type View struct {
 	allowed   map[ID]bool
 	resources []*Resource // those with scripted operations, narrowed to the rights
 
-	listing [surfaces]sync.Once
-	listed  [surfaces][]*Operation
-	looking [surfaces]sync.Once
-	sights  [surfaces]*Sight
-	memo    sync.Map // what projections made of this view, by their own key
+	at   [surfaces]surfaceView
+	memo sync.Map // what projections made of this view, by their own key
+}
+
+// surfaceView is what is made once of a view for one surface.
+type surfaceView struct {
+	listing sync.Once
+	listed  []*Operation
+	looking sync.Once
+	sight   *Sight
 }
 
 func newView(s *Snapshot, p auth.Principal, mode exposure.Mode, auto bool, key string) *View {
@@ -182,15 +187,16 @@ func (v *View) Script() []*Operation { return v.operations(SurfaceScript) }
 // operations lists the operations that can be called on a surface, as they are seen
 // there.
 func (v *View) operations(s Surface) []*Operation {
-	v.listing[s].Do(func() {
+	own := &v.at[s]
+	own.listing.Do(func() {
 		at := v.At(s)
 		for _, op := range v.snapshot.operations {
 			if seen := at.Operation(op.ID); seen != nil && (s != SurfaceTools || v.lists(op)) {
-				v.listed[s] = append(v.listed[s], seen)
+				own.listed = append(own.listed, seen)
 			}
 		}
 	})
-	return v.listed[s]
+	return own.listed
 }
 
 // lists reports whether a tool of the view is to be listed (CONTRACT section 2).

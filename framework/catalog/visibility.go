@@ -35,8 +35,9 @@ type Sight struct {
 
 // At returns the sight of the view on a surface.
 func (v *View) At(s Surface) *Sight {
-	v.looking[s].Do(func() { v.sights[s] = newSight(v, s) })
-	return v.sights[s]
+	at := &v.at[s]
+	at.looking.Do(func() { at.sight = newSight(v, s) })
+	return at.sight
 }
 
 func newSight(v *View, surface Surface) *Sight {

@@ -123,7 +123,7 @@ type callReply struct {
 
 // callSpec says what kind of run one call is.
 func callSpec(req *Request) Spec {
-	s := Spec{Set: req.Set, Atomic: true, IdempotencyKey: req.IdempotencyKey}
+	s := Spec{Set: req.Set, Atomic: true, Once: Once{IdempotencyKey: req.IdempotencyKey}}
 	if s.IdempotencyKey == "" {
 		s.Reply = func(ret Return, _ *Outcome, err error) (json.RawMessage, error) { return ret.Result, err }
 		return s
@@ -217,8 +217,8 @@ func Open(ctx context.Context, spec Spec) (*Run, error) {
 func (e *Engine) newRun(id string, req Request, op *catalog.Operation, spec Spec) (_ *Run, err error) {
 	defer e.recover(auth.With(context.Background(), req.Principal), &err, "run", id, "operation", req.ID.String()) // of the app's clock, and of participants
 	r := &Run{
-		ID: id, own: id, Trace: req.Trace, engine: e, request: req, spec: spec, account: req.account,
-		started: time.Now(), op: op, notes: notes{metrics: map[string]any{}}, view: req.View,
+		ID: id, Trace: req.Trace, account: req.account, notes: notes{metrics: map[string]any{}}, view: req.View,
+		origin: origin{own: id, engine: e, request: req, spec: spec, started: time.Now(), op: op},
 	}
 	if spec.Only != nil {
 		r.view = req.View.Narrow(spec.Only.Permits)
@@ -255,7 +255,7 @@ func (r *Run) rejectUnsupported() error {
 
 // refuse ends a call that opened no run, under a run id of its own. It redacts the output.
 func (e *Engine) refuse(ctx context.Context, req *Request, id string, started time.Time, out json.RawMessage, err error) (json.RawMessage, *Outcome, error) {
-	o := &Outcome{Run: id, Trace: req.Trace, Refused: true, Wall: time.Since(started)}
+	o := &Outcome{Run: id, Trace: req.Trace, Refused: true, Effort: Effort{Wall: time.Since(started)}}
 	if f := e.report(ctx, fault.From(err), "run", id, "operation", req.ID.String()); Logged(f) {
 		err = f
 	}

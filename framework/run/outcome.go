@@ -57,7 +57,6 @@ type Outcome struct {
 	// Refused means that no run was opened: Run is the id of the refusal in the journal, and
 	// only Wall is set besides.
 	Refused   bool
-	Attempts  int
 	Committed bool // whether any of the run's writes were committed
 	DryRun    bool
 	Changes   []store.Change // committed, or those of a dry run
@@ -65,21 +64,27 @@ type Outcome struct {
 	Counts         []store.ChangeCount
 	Calls          []CallRecord
 	OutsideEffects []CallRecord // calls with an effect outside, committed or not
-	SDKCalls       int
-	Wall           time.Duration
+	Effort
 	// NotUndoable is a sentence about what of the run's changes could not be undone, and why; "" if all
 	// of them can.
 	NotUndoable string
 	// Redacted is how many secrets a check of WithBeforeCommit takes out of the result for its surface.
 	Redacted int
-	// Metrics are added by the executor: cpuMs, peakMemoryBytes.
-	Metrics map[string]any
 	// Reply is what Spec.Reply returned. Repeated means that nothing ran, and that Reply is
 	// that of the first run with this key.
 	Reply    json.RawMessage
 	Repeated bool
 	// Approved means that the run needed an approval and got it.
 	Approved bool
+}
+
+// Effort is what a run took.
+type Effort struct {
+	Attempts int
+	SDKCalls int
+	Wall     time.Duration
+	// Metrics are added by the executor: cpuMs, peakMemoryBytes.
+	Metrics map[string]any
 }
 
 // ScriptMetrics are what clients hear of a script's run: what the executor measured, its calls

@@ -30,12 +30,8 @@ type Request struct {
 	// Trace is the caller's trace id, "" makes one.
 	Trace string
 	// Parent is the caller's trace context; its id is Trace.
-	Parent   observe.TraceContext
-	Progress func(done, total float64, message string)
-	// Emit takes parts of the result while the run goes on; nil drops them.
-	Emit func(index int, value json.RawMessage)
-	// Notify takes what handlers say with Call.Log; nil drops it.
-	Notify func(level slog.Level, message string)
+	Parent observe.TraceContext
+	Reports
 
 	// Continues is a participant's word to itself of what the run goes on from, nil for
 	// nothing.
@@ -44,31 +40,32 @@ type Request struct {
 	account *budget.Account
 }
 
+// Reports take what a run says while it goes on. What nobody takes is nil, and dropped.
+type Reports struct {
+	Progress func(done, total float64, message string)
+	Emit     func(index int, value json.RawMessage) // parts of the result
+	Notify   func(level slog.Level, message string) // what handlers say with Call.Log
+}
+
 // Spec describes the run that a code operation opens.
 type Spec struct {
 	// View is what the run sees where the catalog has changed since the call was made; who
 	// opens the run leases it. nil is the call's.
-	View          *catalog.View
-	Set           string // default set of every call; "" is "default"
-	Atomic        bool   // one transaction for all; else every call commits by itself
-	DryRun        bool   // everything executes, then rolls back
-	Record        bool   // keep before and after of every change; implied by DryRun
-	MaxCalls      int    // calls to providers per attempt; 0 is unlimited
-	Only          catalog.Only
-	Code          string // of a script, for the journal
-	CodeDigest    string // "sha256:…"
-	Runtime       string // the script's engine: "goja"
+	View     *catalog.View
+	Set      string // default set of every call; "" is "default"
+	Atomic   bool   // one transaction for all; else every call commits by itself
+	DryRun   bool   // everything executes, then rolls back
+	Record   bool   // keep before and after of every change; implied by DryRun
+	MaxCalls int    // calls to providers per attempt; 0 is unlimited
+	Only     catalog.Only
+	Script
 	CorrelationID string
 	// Undoes is the run that this one undoes, "" for none.
 	Undoes string
 	// Approval is the minimal approval mode of the run; the configured policy may require
 	// more.
 	Approval approval.Mode
-	// IdempotencyKey makes the run take effect once: another call with the same key gets its
-	// reply. Fingerprint covers all of the input that decides what the run does. A dry run
-	// has no key.
-	IdempotencyKey string
-	Fingerprint    string
+	Once
 	// OwnCode says that the run is code of the app itself (Engine.Do): it cannot be begun again by
 	// anybody else.
 	OwnCode bool
@@ -77,6 +74,25 @@ type Spec struct {
 	// means no reply.
 	Reply func(ret Return, o *Outcome, err error) (json.RawMessage, error)
 
+	granted
+}
+
+// Once makes a run take effect once: another call with the same key gets its reply. A dry run has
+// no key.
+type Once struct {
+	IdempotencyKey string
+	Fingerprint    string // covers all of the input that decides what the run does
+}
+
+// Script is the code that a run executes.
+type Script struct {
+	Code       string // for the journal
+	CodeDigest string // "sha256:…"
+	Runtime    string // its engine: "goja"
+}
+
+// granted is what the engine and the participants settle beside a Spec.
+type granted struct {
 	// anySets says of a dry run that what it rehearses commits call by call: it may write
 	// to several sets wherever they are, since nothing is committed.
 	anySets bool

@@ -18,14 +18,9 @@ import (
 // Run is one script, or one call, from its first attempt to its receipt. Its exported methods are for
 // executors, stores and participants.
 type Run struct {
-	ID       string
-	Trace    string
-	own      string // the id with which it was opened
-	engine   *Engine
-	request  Request
-	op       *catalog.Operation
-	spec     Spec
-	started  time.Time
+	ID    string
+	Trace string
+	origin
 	tape     *tape.Tape
 	account  *budget.Account // of the bytes that the host holds for the run
 	parts    parts           // of its participants
@@ -34,6 +29,16 @@ type Run struct {
 	notes
 	view     *catalog.View // as its calls see it
 	finished *Outcome
+}
+
+// origin is what a run was opened with.
+type origin struct {
+	own     string // its id then
+	engine  *Engine
+	request Request
+	op      *catalog.Operation
+	spec    Spec
+	started time.Time
 }
 
 // PartOf returns the part of type P in a run; ok is false if there is none.

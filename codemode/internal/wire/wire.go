@@ -44,18 +44,21 @@ type Job struct {
 	// have the same ones.
 	Bindings Bindings `json:"bindings,omitzero"`
 	Limits   Limits   `json:"limits"`
-	// WallMs is the time until the run's deadline when the job starts; 0 means none. The
-	// executor sets it.
-	WallMs int64 `json:"wallMs,omitempty"`
-	// CollectBytes is how much memory the worker's collector lets the script have before it
-	// frees what it can. The executor sets it.
-	CollectBytes int64 `json:"collectBytes,omitempty"`
-	// Last says that the worker gets no other job, so that it need not prepare for one. The
-	// executor sets it.
-	Last bool `json:"last,omitempty"`
+	Allotment
 	// Principal is the caller: callers take turns, and a worker runs the jobs of one caller
 	// only. It is not sent to the worker.
 	Principal string `json:"-"`
+}
+
+// Allotment is what a worker is given for a job beside its limits. The executor sets it.
+type Allotment struct {
+	// WallMs is the time until the run's deadline when the job starts; 0 means none.
+	WallMs int64 `json:"wallMs,omitempty"`
+	// CollectBytes is how much memory the worker's collector lets the script have before it
+	// frees what it can.
+	CollectBytes int64 `json:"collectBytes,omitempty"`
+	// Last says that the worker gets no other job, so that it need not prepare for one.
+	Last bool `json:"last,omitempty"`
 }
 
 // Occasion holds the part of a job that can differ when the same script runs again.

@@ -318,7 +318,7 @@ func BenchmarkOnce(b *testing.B) {
 	a := start(b, ent.Entities())
 	a.engine.Join(keysOf(a.provider.Books().Keys, once.Options{}))
 	write := func(key string) {
-		spec := run.Spec{Atomic: true, IdempotencyKey: key, Reply: func(run.Return, *run.Outcome, error) (json.RawMessage, error) { return json.RawMessage(`{}`), nil }}
+		spec := run.Spec{Atomic: true, Once: run.Once{IdempotencyKey: key}, Reply: func(run.Return, *run.Outcome, error) (json.RawMessage, error) { return json.RawMessage(`{}`), nil }}
 		_, err := a.run(script(spec, func(call func(op, input string) (map[string]any, error), _ *run.Attempt) error {
 			_, err := call("Todo.upsert", `{"model":{"title":"x"}}`)
 			return err

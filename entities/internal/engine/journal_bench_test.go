@@ -30,7 +30,7 @@ func BenchmarkJournal(b *testing.B) {
 		}
 	}
 	code := `const open = SDK.Entities.Todo.collection({filter: {completed: false}});`
-	spec := run.Spec{Atomic: true, Code: code, CodeDigest: journal.Digest([]byte(code)), Runtime: "goja"}
+	spec := run.Spec{Atomic: true, Script: run.Script{Code: code, CodeDigest: journal.Digest([]byte(code)), Runtime: "goja"}}
 	script := func(reads int) func(j *journaled) {
 		return func(j *journaled) {
 			require.NoError(b, j.run(spec, func(ctx context.Context, a *run.Attempt) (run.Return, error) {

@@ -159,7 +159,7 @@ func TestJournalKeepsRunsAndCalls(t *testing.T) {
 	j.call("Todo.upsert", `{"model":{"title":"Buy milk"}}`)
 	j.fails(fault.NotFound, "Todo.get-by-id", `{"id":"01a1f9af-86a5-7c6b-96f4-1eb5600f6428"}`)
 	code := `SDK.Entities.Todo.upsert({title: "x"}); // Bearer abcdefgh12345678`
-	spec := run.Spec{Atomic: true, Record: true, Code: code, CodeDigest: journal.Digest([]byte(code)), Runtime: "goja", CorrelationID: "c-1"}
+	spec := run.Spec{Atomic: true, Record: true, Script: run.Script{Code: code, CodeDigest: journal.Digest([]byte(code)), Runtime: "goja"}, CorrelationID: "c-1"}
 	require.NoError(t, j.run(spec, func(ctx context.Context, a *run.Attempt) (run.Return, error) {
 		a.Run().NoteApproval(journal.Approval{State: journal.Approved, Plan: "p1", By: "ann"})
 		require.NoError(t, invoke(ctx, a, "Todo.upsert", `{"model":{"title":"x"}}`))
@@ -269,7 +269,7 @@ func TestJournalOfAKilledApp(t *testing.T) {
 	done := make(chan error, 1)
 	other := startJournaled(t, at, set)
 	go func() {
-		done <- other.run(run.Spec{Atomic: true, Code: "alive", CodeDigest: "sha256:alive"}, func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+		done <- other.run(run.Spec{Atomic: true, Script: run.Script{Code: "alive", CodeDigest: "sha256:alive"}}, func(ctx context.Context, a *run.Attempt) (run.Return, error) {
 			close(going)
 			<-end
 			return run.Return{}, invoke(ctx, a, "Todo.upsert", `{"model":{"title":"of the living"}}`)
@@ -315,7 +315,7 @@ func TestJournalVictim(t *testing.T) {
 	j := startJournaled(t, at, map[string]any{"journal.leaseMs": journalLease})
 	hanging := make(chan struct{})
 	go func() {
-		_ = j.run(run.Spec{Atomic: true, Code: "hangs", CodeDigest: "sha256:hangs"}, func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+		_ = j.run(run.Spec{Atomic: true, Script: run.Script{Code: "hangs", CodeDigest: "sha256:hangs"}}, func(ctx context.Context, a *run.Attempt) (run.Return, error) {
 			_ = invoke(ctx, a, "Todo.count", `{}`)
 			close(hanging)
 			select {}
@@ -331,7 +331,7 @@ func TestJournalVictim(t *testing.T) {
 	own.view = s.View(auth.Local(), exposure.Full, false)
 	own.engine = run.NewEngine(run.Options{})
 	own.engine.Join(record.New(record.Options{}).Add(withheld{j.provider.Books().Journal.Sink()}))
-	require.NoError(t, own.run(run.Spec{Atomic: true, Code: "commits", CodeDigest: "sha256:commits"}, func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+	require.NoError(t, own.run(run.Spec{Atomic: true, Script: run.Script{Code: "commits", CodeDigest: "sha256:commits"}}, func(ctx context.Context, a *run.Attempt) (run.Return, error) {
 		return run.Return{Result: json.RawMessage(`{"kept":true}`)}, invoke(ctx, a, "Todo.upsert", `{"model":{"title":"committed"}}`)
 	}))
 	own.call("Todo.upsert", `{"model":{"title":"alone"}}`)
@@ -416,7 +416,7 @@ func TestJournalOfARunThatIsGoneOnWith(t *testing.T) {
 		return
 	}
 	j := startJournaled(t, place(t), nil)
-	spec := run.Spec{Atomic: true, Code: "keyed", CodeDigest: "sha256:keyed", IdempotencyKey: "k", Fingerprint: "f"}
+	spec := run.Spec{Atomic: true, Script: run.Script{Code: "keyed", CodeDigest: "sha256:keyed"}, Once: run.Once{IdempotencyKey: "k", Fingerprint: "f"}}
 	spec.Reply = func(run.Return, *run.Outcome, error) (json.RawMessage, error) { return json.RawMessage(`{}`), nil }
 	ok := func(ctx context.Context, a *run.Attempt) (run.Return, error) {
 		return run.Return{}, invoke(ctx, a, "Todo.upsert", `{"model":{"title":"once"}}`)

@@ -38,7 +38,7 @@ func TestReportsOfRuns(t *testing.T) {
 	for _, who := range []auth.Principal{ann, bob, ann} {
 		j.as = who
 		code := "count() // Bearer abcdefgh12345678"
-		require.NoError(t, j.run(run.Spec{Code: code, CodeDigest: journal.Digest([]byte(code)), Runtime: "goja", Atomic: true}, func(ctx context.Context, a *run.Attempt) (run.Return, error) {
+		require.NoError(t, j.run(run.Spec{Script: run.Script{Code: code, CodeDigest: journal.Digest([]byte(code)), Runtime: "goja"}, Atomic: true}, func(ctx context.Context, a *run.Attempt) (run.Return, error) {
 			ids = append(ids, a.Run().ID)
 			return run.Return{Result: json.RawMessage(`{}`)}, invoke(ctx, a, "Todo.count", `{}`)
 		}))

@@ -130,9 +130,9 @@ func (c *actionCommands) runAction(ctx context.Context, i Instance, name string,
 	}
 	req := run.Request{
 		View: i.View(auth.Local(), exposure.Understands), Principal: auth.Local(), ID: op.ID, Input: input, Surface: "run", Set: f.set,
-		Notify: func(l slog.Level, message string) {
+		Reports: run.Reports{Notify: func(l slog.Level, message string) {
 			fmt.Fprintf(c.app.Stderr, "%s: %s\n", strings.ToLower(l.String()), message)
-		},
+		}},
 	}
 	if f.dryRun {
 		script := map[string]any{"code": "SDK." + strings.Join(catalog.SDKPath(op.ID), ".") + "(SDK.args)", "args": f.input, "dryRun": true}

@@ -60,7 +60,7 @@ func TestLineOfALastingApproval(t *testing.T) {
 func TestLineOfADenial(t *testing.T) {
 	t.Parallel()
 	c := &approvals{&invocation{}}
-	plan := approve.Plan{ID: "p", Run: "r", State: approve.PlanWaiting, Made: []run.CallRecord{{ServerID: "mail", ToolName: "mail.send", OK: true}}}
+	plan := approve.Plan{ID: "p", Run: "r", PlanStatus: approve.PlanStatus{State: approve.PlanWaiting}, Made: []run.CallRecord{{ServerID: "mail", ToolName: "mail.send", OK: true}}}
 	plan.Request.Tool = executeTool
 	l, err := c.deniedLine(new(approve.Guard), plan, "t", 0)
 	require.NoError(t, err)

@@ -82,7 +82,7 @@ func (c toolCalls) makeCall(ctx context.Context, ex *exchange, view *catalog.Vie
 	}
 	req := run.Request{
 		View: view, Principal: ex.principal, ID: op.ID, Input: tool.Input, Surface: "mcp", Via: catalog.SurfaceTools,
-		Progress: ex.progress.reportFunc(), Emit: ex.progress.emitFunc(), Notify: ex.logs.logFunc(), Parent: ex.parent(ctx),
+		Reports: run.Reports{Progress: ex.progress.reportFunc(), Emit: ex.progress.emitFunc(), Notify: ex.logs.logFunc()}, Parent: ex.parent(ctx),
 	}
 	if ex.task != nil {
 		req.Run, req.Progress, req.Emit = ex.task.id, ex.task.reportFunc(req.Progress), ex.task.emitFunc(req.Emit)

@@ -76,11 +76,16 @@ type fieldText struct {
 	WriteOnly   bool              `json:"writeOnly,omitempty"`
 	Edge        string            `json:"edge,omitempty"` // that a reference is the key of
 	Default     json.RawMessage   `json:"default,omitempty"`
-	Min         *float64          `json:"min,omitempty"`
-	Max         *float64          `json:"max,omitempty"`
-	MinLength   *int              `json:"minLength,omitempty"`
-	MaxLength   *int              `json:"maxLength,omitempty"`
-	Pattern     string            `json:"pattern,omitempty"`
+	boundsText
+}
+
+// boundsText is what the document says of the values that a field takes.
+type boundsText struct {
+	Min       *float64 `json:"min,omitempty"`
+	Max       *float64 `json:"max,omitempty"`
+	MinLength *int     `json:"minLength,omitempty"`
+	MaxLength *int     `json:"maxLength,omitempty"`
+	Pattern   string   `json:"pattern,omitempty"`
 }
 
 type relationshipText struct {
@@ -147,7 +152,7 @@ func describeEntity(name string, e *entity) entityText {
 		out.Fields = append(out.Fields, fieldText{
 			Name: f.Name, Type: f.Type, Operators: orNone(f.Class().Operators()), Description: f.Description, Enum: f.Enum, Nullable: f.Nullable, Required: f.Required,
 			Immutable: f.Immutable, ReadOnly: f.ReadOnly, WriteOnly: !f.Readable(), Edge: f.Edge, Default: f.Default,
-			Min: f.Min, Max: f.Max, MinLength: f.MinLength, MaxLength: f.MaxLength, Pattern: f.Pattern,
+			boundsText: boundsText{Min: f.Min, Max: f.Max, MinLength: f.MinLength, MaxLength: f.MaxLength, Pattern: f.Pattern},
 		})
 	}
 	add(&e.Key)

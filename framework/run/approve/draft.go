@@ -97,7 +97,7 @@ func (c *consent) planOf(call *PlannedCall, is shape) (*Plan, error) {
 		rest = snapshot.VersionWithout(unlisted)
 	}
 	plan := &Plan{
-		ID: run.NoRun().Run, Run: r.ID, State: PlanWaiting, Created: now, Expires: now.Add(c.guard.settings.Load().Life),
+		ID: run.NoRun().Run, Run: r.ID, PlanStatus: PlanStatus{State: PlanWaiting, Created: now, Expires: now.Add(c.guard.settings.Load().Life)},
 		Request: Planned{
 			Operation: id.String(), Tool: snapshot.ToolName(id), Input: req.Input, Set: req.Set, Sets: r.Scope(), Surface: req.Surface, Via: req.Via, IdempotencyKey: req.IdempotencyKey,
 			Principal: r.Principal(), Mode: req.View.Mode(), Negotiated: req.View.Negotiated(), CatalogVersion: snapshot.Version(), Unlisted: unlisted, Rest: rest,

@@ -34,13 +34,10 @@ const (
 // attempt of the same run, in any process. What a plan asks never changes: who has read
 // it and agrees to its id agrees to what was there to read.
 type Plan struct {
-	ID      string    `json:"id"`
-	Run     string    `json:"run"` // that it is a plan of; the first one has its id
-	State   PlanState `json:"state"`
-	By      string    `json:"by,omitempty"` // subject of who decided
-	Created time.Time `json:"created"`
-	Expires time.Time `json:"expires"`
-	Request Planned   `json:"request"`
+	ID  string `json:"id"`
+	Run string `json:"run"` // that it is a plan of; the first one has its id
+	PlanStatus
+	Request Planned `json:"request"`
 
 	// Replaces is the plan of the same run that somebody had agreed to before, and
 	// ReplacedBy the last one of those that came after this one.
@@ -63,6 +60,14 @@ type Plan struct {
 	Differs []string `json:"differs,omitempty"`
 
 	withheld kinds // from who reads it: see SeenBy
+}
+
+// PlanStatus is how far a plan is, and how long it waits.
+type PlanStatus struct {
+	State   PlanState `json:"state"`
+	By      string    `json:"by,omitempty"` // subject of who decided
+	Created time.Time `json:"created"`
+	Expires time.Time `json:"expires"`
 }
 
 // Planned is the request of a plan: what was called, with what, by whom, and how the

@@ -51,16 +51,9 @@ const keptVersion = 1
 
 // KeptRun is all that a replay needs to know of a run.
 type KeptRun struct {
-	Version        int             `json:"version"`
-	Run            string          `json:"run"`
-	Operation      string          `json:"operation"`
-	Surface        string          `json:"surface"`
-	Via            catalog.Surface `json:"via,omitempty"` // the surface that it was called by
-	Subject        string          `json:"subject"`
-	Scopes         []string        `json:"scopes"`
-	Sets           []string        `json:"sets"`
-	Mode           string          `json:"mode"` // the exposure that its caller saw
-	Set            string          `json:"set"`
+	Version int    `json:"version"`
+	Run     string `json:"run"`
+	KeptCall
 	Started        time.Time       `json:"started"`
 	ToolVersion    string          `json:"toolVersion"`
 	CatalogVersion string          `json:"catalogVersion"`
@@ -74,6 +67,18 @@ type KeptRun struct {
 	Tape json.RawMessage `json:"tape"`
 	// Script is what the provider of a code operation keeps of its last attempt.
 	Script json.RawMessage `json:"script,omitempty"`
+}
+
+// KeptCall is what a kept run was called with, beside its input.
+type KeptCall struct {
+	Operation string          `json:"operation"`
+	Surface   string          `json:"surface"`
+	Via       catalog.Surface `json:"via,omitempty"` // the surface that it was called by
+	Subject   string          `json:"subject"`
+	Scopes    []string        `json:"scopes"`
+	Sets      []string        `json:"sets"`
+	Mode      string          `json:"mode"` // the exposure that its caller saw
+	Set       string          `json:"set"`
 }
 
 // Principal is who made the run's call.

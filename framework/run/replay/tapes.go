@@ -143,8 +143,12 @@ func (k *keeping) End(_ context.Context, e *run.Conclusion) {
 	req := r.Request()
 	p, snapshot := req.Principal, req.View.Snapshot()
 	whole := &KeptRun{
-		Version: keptVersion, Run: r.ID, Operation: r.Operation().ID.String(), Surface: req.Surface, Via: req.Via, Subject: p.Subject, Scopes: p.Scopes, Sets: p.Sets,
-		Mode: string(req.View.Mode()), Set: r.Spec().Set, Started: r.Started().UTC(), ToolVersion: o.ToolVersion,
+		Version: keptVersion, Run: r.ID,
+		KeptCall: KeptCall{
+			Operation: r.Operation().ID.String(), Surface: req.Surface, Via: req.Via, Subject: p.Subject, Scopes: p.Scopes, Sets: p.Sets,
+			Mode: string(req.View.Mode()), Set: r.Spec().Set,
+		},
+		Started: r.Started().UTC(), ToolVersion: o.ToolVersion,
 		CatalogVersion: snapshot.Version(), Attempts: out.Attempts, Committed: out.Committed, Outcome: "ok", Input: req.Input,
 	}
 	if e.Err != nil {
