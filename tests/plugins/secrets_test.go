@@ -122,7 +122,7 @@ func ask(t *testing.T, i *framework.Instance, fail string) string {
 	var seen strings.Builder
 	out, _, err := i.Engine().Invoke(t.Context(), run.Request{
 		View: i.Snapshot().View(auth.Local(), exposure.Full, false), Principal: auth.Local(), ID: catalog.PluginID("weather", "now"), Input: input, Surface: "test",
-		Progress: func(_, _ float64, message string) { fmt.Fprintln(&seen, message) },
+		Reports: run.Reports{Progress: func(_, _ float64, message string) { fmt.Fprintln(&seen, message) }},
 	})
 	seen.Write(out)
 	if err != nil {
