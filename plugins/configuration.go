@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -26,7 +28,8 @@ const defaultMaxParallel = 16
 // configuration is what is configured of one plugin.
 type configuration struct {
 	operator.Rules
-	given []setting // the plugin's own, as they are written; a later one replaces an earlier one
+	isolation isolation
+	given     []setting // the plugin's own, as they are written; a later one replaces an earlier one
 }
 
 // setting is one setting as it is written.
@@ -47,7 +50,7 @@ func parseConfiguration(keys map[string]string) (*configuration, error) {
 	var direct []setting
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		value := keys[key]
-		known, err := c.Rules.Set(key, value)
+		known, err := c.set(key, value)
 		switch {
 		case err != nil:
 			problems = append(problems, fmt.Errorf("%s %w", key, err))
@@ -62,11 +65,22 @@ func parseConfiguration(keys map[string]string) (*configuration, error) {
 	return c, errors.Join(problems...)
 }
 
+// set sets one key that is the operator's, and reports whether it is.
+func (c *configuration) set(key, value string) (known bool, err error) {
+	if known, err := c.isolation.set(key, value); known {
+		return true, err
+	}
+	return c.Rules.Set(key, value)
+}
+
+// operatorKeys are the keys that are the operator's.
+func operatorKeys() []string { return slices.AppendSeq(operator.Keys(), maps.Keys(isolationKeys)) }
+
 // checkKey checks one key below "plugins", relative to it, as far as that is possible before
 // any plugin has started.
 func checkKey(key, value string) error {
 	_, rest, _ := strings.Cut(key, ".")
-	_, err := new(operator.Rules).Set(rest, value)
+	_, err := new(configuration).set(rest, value)
 	return err
 }
 
@@ -142,7 +156,7 @@ func checkSettings(name string, m *wire.Manifest, given []setting) (map[string]s
 	for _, g := range given {
 		key := declaredKey(g.key, known)
 		if key == "" {
-			problems = append(problems, fmt.Sprintf("%s.%s.%s: the plugin has no such setting%s", keyOpen, name, g.key, fault.DidYouMean(g.key, append(known, operator.Keys()...))))
+			problems = append(problems, fmt.Sprintf("%s.%s.%s: the plugin has no such setting%s", keyOpen, name, g.key, fault.DidYouMean(g.key, append(known, operatorKeys()...))))
 			continue
 		}
 		out[key] = g.value
@@ -180,6 +194,25 @@ func resolveSettings(name string, m *wire.Manifest, written map[string]string) (
 	}
 	secrets = slices.DeleteFunc(secrets, func(s string) bool { return len(s) < journal.LeastValue })
 	return out, secrets, nil
+}
+
+// foldersOf returns the absolute paths of the folders that a plugin reads by its settings: those that the
+// operator has named, and defaults of a plugin whose declarations are believed. What is not there the plugin
+// will miss itself.
+func (c *configuration) foldersOf(m *wire.Manifest, settings map[string]string) (out []string) {
+	for _, s := range m.GetSettings() {
+		value := settings[s.GetKey()]
+		if !s.GetFolder() || value == s.GetDefaultValue() && !c.Trust {
+			continue
+		}
+		// The working directory of a service is often the root of all: that is nobody's folder.
+		if path, err := filepath.Abs(value); err == nil && (path != "/" || value != "") {
+			if _, err := os.Stat(path); err == nil {
+				out = append(out, path)
+			}
+		}
+	}
+	return out
 }
 
 // declaredKey returns the declared setting that a key means, "" for none. Variables of the

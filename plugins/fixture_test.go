@@ -6,10 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net/http"
+	neturl "net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -63,7 +67,7 @@ type echoIn struct {
 	Text    string `json:"text,omitempty"    jsonschema_description:"what to say"`
 	SleepMs int    `json:"sleepMs,omitempty" jsonschema:"minimum=0"`
 	Size    int    `json:"size,omitempty"`
-	Do      string `json:"do,omitempty"      jsonschema:"enum=panic,enum=fault,enum=error,enum=print,enum=deaf,enum=progress,enum=die,enum=late,enum=made-up,enum=quota,enum=script"`
+	Do      string `json:"do,omitempty"      jsonschema:"enum=read,enum=get,enum=hoard,enum=panic,enum=fault,enum=error,enum=print,enum=deaf,enum=progress,enum=die,enum=late,enum=made-up,enum=quota,enum=script"`
 }
 
 type echoOut struct {
@@ -76,6 +80,26 @@ type echoOut struct {
 	Local   bool     `json:"local"`
 	Env     []string `json:"env"`
 	Setting string   `json:"setting"`
+}
+
+// hoard is what a plugin keeps in memory.
+var hoard []byte
+
+// get returns what a URL answers, or why nothing does.
+func get(url string) string {
+	client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{Proxy: func(*http.Request) (*neturl.URL, error) {
+		if p := os.Getenv("HTTP_PROXY"); p != "" { // unlike the default, also for this machine
+			return neturl.Parse(p)
+		}
+		return nil, nil
+	}}}
+	r, err := client.Get(url)
+	if err != nil {
+		return err.Error()
+	}
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	return fmt.Sprintf("%d %s %v", r.StatusCode, text, err)
 }
 
 // tally says less than its schema: a count that is below the minimum.
@@ -119,6 +143,16 @@ func echoPlugin(domain string) kit.Plugin {
 			call.Progress(1, 2, "half")
 		case "die":
 			os.Exit(7)
+		case "read":
+			text, err := os.ReadFile(in.Text)
+			out.Text = string(text)
+			return out, err
+		case "get":
+			out.Text = get(in.Text)
+			return out, nil
+		case "hoard":
+			hoard, out.Text = bytes.Repeat([]byte{1}, in.Size), ""
+			return out, nil
 		case "deaf":
 			time.Sleep(time.Duration(in.SleepMs) * time.Millisecond)
 			return out, nil
@@ -167,13 +201,14 @@ func serveFlaky() {
 	kit.Serve(echoPlugin("flaky"))
 }
 
-// shiftPlugin is of the version that a file beside it says, and has a function of that
+// shiftPlugin is of the version that its file ends with, and has a function of that
 // name.
 func shiftPlugin() kit.Plugin {
-	version, err := os.ReadFile(os.Args[0] + ".version")
+	file, err := os.ReadFile(os.Args[0])
 	if err != nil {
 		os.Exit(5)
 	}
+	version := file[len(file)-2:]
 	wait := func(ctx context.Context, _ kit.Call, in echoIn) (echoOut, error) {
 		time.Sleep(time.Duration(in.SleepMs) * time.Millisecond)
 		return echoOut{Text: string(version), Pid: os.Getpid(), Env: []string{}}, nil
@@ -376,8 +411,49 @@ func (b *bench) invokeAs(ctx context.Context, who auth.Principal, id catalog.ID,
 	var out echoOut
 	if err == nil {
 		require.NoError(b.t, json.Unmarshal(raw, &out))
+		out.Pid = b.hostPid(id.Owner, out.Pid)
 	}
 	return out, err
+}
+
+// hostPid returns the id that a process of a plugin has outside of the jail in which it has told its own. It is
+// asked while the process runs.
+func (b *bench) hostPid(domain string, inside int) int {
+	b.provider.mu.Lock()
+	pl := b.provider.current[domain]
+	b.provider.mu.Unlock()
+	if pl == nil || pl.state().proc == nil || pl.state().proc.place.jail == nil {
+		return inside
+	}
+	first, err := strconv.Atoi(pl.state().proc.child.ID())
+	require.NoError(b.t, err)
+	all, err := filepath.Glob("/proc/[0-9]*/status")
+	require.NoError(b.t, err)
+	for _, path := range all {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended
+		}
+		_, ids, _ := strings.Cut(string(text), "\nNSpid:")
+		ids, _, _ = strings.Cut(ids, "\n")
+		known := strings.Fields(ids)
+		if len(known) < 2 || known[len(known)-1] != strconv.Itoa(inside) {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		require.NoError(b.t, err)
+		if sameNamespace(pid, first) {
+			return pid
+		}
+	}
+	return inside
+}
+
+// sameNamespace reports whether two processes see the same others.
+func sameNamespace(a, b int) bool {
+	one, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", a))
+	other, err2 := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", b))
+	return err == nil && err2 == nil && one == other
 }
 
 // as calls a function of the plugin echo.

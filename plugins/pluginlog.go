@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/koan-go/koan/plugins/internal/jail"
 )
 
 // Bounds of a plugin's output in the log: a burst, and a rate after it. What exceeds them
@@ -42,6 +44,7 @@ type pluginLog struct {
 	at      time.Time
 	dropped int // and not reported yet
 	report  *time.Timer
+	failure string // why the jail has not started the process
 }
 
 func newPluginLog(log *slog.Logger) *pluginLog {
@@ -75,6 +78,13 @@ func (o *pluginLog) reportDropped() {
 	if n > 0 {
 		o.log.Warn(fmt.Sprintf("the plugin logs too much: %d lines dropped", n))
 	}
+}
+
+// notStarted returns why the jail has not started the process; "" where it has, or there is none.
+func (o *pluginLog) notStarted() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.failure
 }
 
 // close logs lines that were dropped since the last report.
@@ -132,6 +142,11 @@ func (o *pluginLog) readStderr(from io.Reader) {
 		case len(line) == 0:
 		case o.entry(line):
 		default:
+			if why, ok := bytes.CutPrefix(line, []byte(jail.FailurePrefix)); ok {
+				o.mu.Lock()
+				o.failure = string(bytes.TrimSpace(why))
+				o.mu.Unlock()
+			}
 			if bytes.HasPrefix(line, []byte("panic: ")) || bytes.HasPrefix(line, []byte("fatal error: ")) {
 				level = slog.LevelError // and all that follows: the process ends with it
 			}

@@ -42,7 +42,7 @@ func TestOperations(t *testing.T) {
 			"text": {"type": "string", "description": "what to say"},
 			"sleepMs": {"type": "integer", "minimum": 0},
 			"size": {"type": "integer"},
-			"do": {"type": "string", "enum": ["panic","fault","error","print","deaf","progress","die","late","made-up","quota","script"]}
+			"do": {"type": "string", "enum": ["read","get","hoard","panic","fault","error","print","deaf","progress","die","late","made-up","quota","script"]}
 		}}`, string(say.Input))
 	require.Equal(t, catalog.Effects{Outside: true}, s.Operation(catalog.PluginID("echo", "send")).Effects)
 	require.Equal(t, 200*time.Millisecond, s.Operation(catalog.PluginID("echo", "hurry")).Timeout)
@@ -322,7 +322,7 @@ func TestPluginStartFailures(t *testing.T) {
 func TestSlowPluginStart(t *testing.T) {
 	t.Parallel()
 	dir := pluginsDir(t, "flaky")
-	b := start(t, dir, nil)
+	b := start(t, dir, values{"plugins.flaky.read": dir})
 	require.Empty(t, b.provider.Offer().Operations)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "flaky.txt"), nil, 0o644))
 	require.Eventually(t, func() bool { return b.host.changes.Load() == 1 }, 10*time.Second, 20*time.Millisecond)

@@ -3,6 +3,7 @@ package plugins
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -32,6 +33,7 @@ type process struct {
 	manifest *wire.Manifest
 	started  time.Time
 	folder   string // of its socket
+	place    *place
 
 	once sync.Once
 	gone chan struct{} // closed when the process is known to be useless
@@ -40,16 +42,19 @@ type process struct {
 // stopGrace is how long a process may take to exit when it is asked to.
 const stopGrace = 3 * time.Second
 
-// launch starts an executable and makes the handshake, until ctx ends.
-func launch(ctx context.Context, path string, timeout time.Duration, log *slog.Logger) (*process, error) {
-	p := &process{started: time.Now(), gone: make(chan struct{}), output: newPluginLog(log)}
-	p.child = newChild(path, p.output)
-	defer context.AfterFunc(ctx, p.kill)()
+// launch starts the plugin's executable and makes the handshake, until ctx ends.
+func (pl *plugin) launch(ctx context.Context) (*process, error) {
+	p := &process{started: time.Now(), gone: make(chan struct{}), output: newPluginLog(pl.log)}
 	var err error
 	// go-plugin leaves its own folder behind when the executable cannot be run.
 	if p.folder, err = os.MkdirTemp("", "koan-plugin-"); err != nil {
 		return nil, err
 	}
+	if p.place, err = newPlace(ctx, pl, p.folder, &machine); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(p.folder))
+	}
+	p.child = newChild(pl.path, p.place, p.output)
+	defer context.AfterFunc(ctx, p.kill)()
 	p.client = goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig:  wire.Handshake,
 		VersionedPlugins: wire.Plugins(nil),
@@ -59,13 +64,13 @@ func launch(ctx context.Context, path string, timeout time.Duration, log *slog.L
 		AutoMTLS:         runtime.GOOS == "windows",
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: p.folder},
 		SkipHostEnv:      true,
-		StartTimeout:     timeout,
-		Logger:           logger(log),
+		StartTimeout:     pl.provider.opts.StartTimeout,
+		Logger:           logger(pl.log),
 		SyncStdout:       p.output.stream("stdout"),
 		SyncStderr:       p.output.stream("stderr"),
 		GRPCDialOptions:  []grpc.DialOption{grpc.WithIdleTimeout(0)},
-		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, _ string) (runner.Runner, error) {
-			return p.child, p.child.prepare(cmd.Env)
+		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, shared string) (runner.Runner, error) {
+			return p.child, p.child.prepare(cmd.Env, shared)
 		},
 	})
 	protocol, err := p.client.Client()
@@ -79,14 +84,36 @@ func launch(ctx context.Context, path string, timeout time.Duration, log *slog.L
 		return nil, err
 	}
 	p.conn = service.(*wire.Connection)
-	go func() {
+	go p.watch(pl.configured.isolation.memoryBytes(), pl.log)
+	return p, nil
+}
+
+// memoryInterval is how often the memory of a process and its children is looked at.
+const memoryInterval = 500 * time.Millisecond
+
+// watch discards the process when it has ended, and when it holds more memory than it may.
+func (p *process) watch(most int64, log *slog.Logger) {
+	defer p.discard()
+	pid, err := strconv.Atoi(p.child.ID())
+	if err != nil {
+		return
+	}
+	tick := time.NewTicker(memoryInterval)
+	defer tick.Stop()
+	for {
 		select {
 		case <-p.child.exited:
-			p.discard()
+			return
 		case <-p.gone:
+			return
+		case <-tick.C:
+			if n := residentBytes(pid); n > most {
+				log.Error(fmt.Sprintf("the plugin holds %d MB and may hold %d (memoryMb); it is replaced", n>>20, most>>20), "pid", pid)
+				p.kill()
+				return
+			}
 		}
-	}()
-	return p, nil
+	}
 }
 
 // ready reports whether calls can be sent: the process was not discarded, the connection
@@ -123,6 +150,7 @@ func (p *process) stop() {
 	<-done
 	p.child.drain()
 	p.output.close()
+	p.place.close()
 	_ = os.RemoveAll(p.folder)
 }
 
@@ -143,8 +171,10 @@ func environment() []string {
 // client's, dies with the app, and kills the processes that it has started, however it
 // ends.
 type child struct {
-	cmd    *exec.Cmd
-	mark   string // in the environment of the process and of those that it starts
+	path   string // of its executable
+	place  *place
+	cmd    *exec.Cmd // nil until prepare
+	mark   string    // in the environment of the process and of those that it starts
 	output *pluginLog
 	stdout io.ReadCloser
 	stderr io.ReadCloser
@@ -164,14 +194,15 @@ var _ runner.Runner = (*child)(nil)
 // those that have left its process group.
 const markKey = "KOAN_PLUGIN_PROCESS"
 
-func newChild(path string, out *pluginLog) *child {
-	return &child{cmd: exec.Command(path), mark: markKey + "=" + uuid.NewString(), output: out, exited: make(chan struct{}), read: make(chan struct{})}
+func newChild(path string, in *place, out *pluginLog) *child {
+	return &child{path: path, place: in, mark: markKey + "=" + uuid.NewString(), output: out, exited: make(chan struct{}), read: make(chan struct{})}
 }
 
-// prepare makes the child ready for Start.
-func (c *child) prepare(handshake []string) (err error) {
-	c.cmd.Env = append(append(environment(), c.mark), handshake...)
-	confine(c.cmd)
+// prepare makes the child ready for Start. shared is the folder in which it makes its socket.
+func (c *child) prepare(handshake []string, shared string) (err error) {
+	if c.cmd, err = c.place.command(c.path, shared, append(append(environment(), c.mark), handshake...)); err != nil {
+		return err
+	}
 	if c.stdout, err = c.cmd.StdoutPipe(); err != nil {
 		return err
 	}
@@ -256,8 +287,16 @@ func (c *child) hasExited() bool {
 	return c.reaped || hasEnded(c.pid)
 }
 
-// Diagnose says what may be wrong with an executable that prints nothing.
-func (c *child) Diagnose(context.Context) string {
+// Diagnose says what is or may be wrong with an executable that prints nothing.
+func (c *child) Diagnose(ctx context.Context) string {
+	select {
+	case <-c.read: // it has ended
+	case <-time.After(drainTime):
+	case <-ctx.Done():
+	}
+	if why := c.output.notStarted(); why != "" {
+		return "(" + why + ")"
+	}
 	return "(it is not a Koan plugin, was built for another system, or exited before the handshake)"
 }
 
@@ -278,7 +317,7 @@ func (c *child) drain() {
 	}
 }
 
-func (c *child) Name() string { return c.cmd.Path }
+func (c *child) Name() string { return c.path }
 
 // ID is the process id.
 func (c *child) ID() string {

@@ -7,14 +7,15 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// confine makes the kernel kill the plugin when the app ends, however it ends.
-func confine(cmd *exec.Cmd) {
+// tie makes the kernel kill the plugin when the app ends, however it ends.
+func tie(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
@@ -37,6 +38,28 @@ func awaitEnd(pid int) bool {
 			return err == nil
 		}
 	}
+}
+
+// residentBytes returns what a process and those below it hold in memory; what they share counts for each.
+func residentBytes(pid int) int64 {
+	of := "/proc/" + strconv.Itoa(pid)
+	var bytesHeld int64
+	if text, err := os.ReadFile(of + "/statm"); err == nil {
+		if fields := strings.Fields(string(text)); len(fields) > 1 {
+			pages, _ := strconv.ParseInt(fields[1], 10, 64)
+			bytesHeld = pages * int64(os.Getpagesize())
+		}
+	}
+	threads, _ := filepath.Glob(of + "/task/*/children")
+	for _, thread := range threads {
+		text, _ := os.ReadFile(thread)
+		for _, child := range strings.Fields(string(text)) {
+			if n, err := strconv.Atoi(child); err == nil {
+				bytesHeld += residentBytes(n)
+			}
+		}
+	}
+	return bytesHeld
 }
 
 // sweep kills the processes that have a mark in their environment: those that a plugin has

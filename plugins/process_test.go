@@ -24,6 +24,9 @@ func (b *bench) parent(fn string, in parentIn) (out parentOut) {
 	raw, _, err := b.engine.Invoke(b.t.Context(), run.Request{View: b.view(), Principal: auth.Local(), ID: catalog.PluginID("parent", fn), Input: input})
 	require.NoError(b.t, err)
 	require.NoError(b.t, json.Unmarshal(raw, &out))
+	for _, pid := range []*int{&out.Pid, &out.Child} {
+		*pid = b.hostPid("parent", *pid)
+	}
 	return out
 }
 
@@ -70,7 +73,7 @@ func TestStopPluginThatNeverStarts(t *testing.T) {
 func TestCrashLoopSlowsDown(t *testing.T) {
 	t.Parallel()
 	dir := pluginsDir(t, "fleeting")
-	start(t, dir, nil)
+	start(t, dir, values{"plugins.fleeting.isolation": "trusted"})
 	time.Sleep(3 * time.Second)
 	starts, err := os.ReadFile(filepath.Join(dir, "fleeting.starts"))
 	require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -30,6 +31,7 @@ type plugin struct {
 	provider   *Provider
 	log        *slog.Logger
 	queue      *queue.Queue  // of calls
+	folders    []string      // that it reads by its settings, as its last manifest tells
 	tried      chan struct{} // closed after the first start, well or not
 
 	// Under the provider's lock.
@@ -161,19 +163,33 @@ func (p *plugin) start(ctx context.Context) (*process, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	proc, err := launch(ctx, p.path, p.provider.opts.StartTimeout, p.log)
-	if err != nil {
-		return nil, explain(err)
-	}
-	if err := p.admit(ctx, proc); err != nil {
+	err := errMoreFolders
+	for range 3 { // one whose manifest is another each time never starts
+		proc, failed := p.launch(ctx)
+		if failed != nil {
+			return nil, explain(failed)
+		}
+		if err = p.admit(ctx, proc); err == nil {
+			return proc, nil
+		}
 		proc.stop()
-		return nil, err
+		if !errors.Is(err, errMoreFolders) {
+			break
+		}
 	}
-	return proc, nil
+	return nil, err
 }
+
+// errMoreFolders says that a plugin has to be started once more, since only its manifest has told which
+// folders it reads.
+var errMoreFolders = errors.New("it tells other folders to read at each start")
 
 // explain makes a refusal of the error of a handshake that can never succeed.
 func explain(err error) error {
+	var c *configurationError
+	if errors.As(err, &c) {
+		return c
+	}
 	if strings.Contains(err.Error(), "ncompatible API version") {
 		return &refusal{fmt.Sprintf("refused: it does not speak the contract version of this app, %d (%s)", wire.ContractVersion, oneLine(err))}
 	}
@@ -201,6 +217,10 @@ func (p *plugin) admit(ctx context.Context, proc *process) error {
 		return err
 	}
 	p.provider.secrets.Add(secrets...)
+	if more := p.configured.foldersOf(m, settings); proc.place.jail != nil && !slices.Equal(more, p.folders) {
+		p.folders = more
+		return errMoreFolders
+	}
 	answer, err := proc.conn.Configure(ctx, &wire.ConfigureRequest{Settings: settings})
 	if err != nil {
 		return fmt.Errorf("it rejected its settings: %s", journal.RedactValues(err.Error(), secrets))
@@ -290,8 +310,8 @@ func (p *plugin) check() catalog.Check {
 		return c
 	}
 	c.OK = true
-	c.Detail = fmt.Sprintf("version %s, contract %d, pid %s, functions: %d, restarts: %d",
-		s.manifest.GetVersion(), s.manifest.GetContractVersion(), s.proc.child.ID(), len(s.operations), s.restarts)
+	c.Detail = fmt.Sprintf("version %s, contract %d, %s, pid %s, functions: %d, restarts: %d",
+		s.manifest.GetVersion(), s.manifest.GetContractVersion(), s.proc.place, s.proc.child.ID(), len(s.operations), s.restarts)
 	var all []string
 	for _, f := range s.manifest.GetFunctions() {
 		all = append(all, f.GetName())

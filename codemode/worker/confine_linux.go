@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/koan-go/koan/framework/seccomp"
 )
 
 // closeInherited closes descriptors that the host leaked. If the runtime has opened its
@@ -93,7 +94,7 @@ func confine(layers []string) error {
 		return fmt.Errorf("dumpable: %w", err)
 	}
 	if slices.Contains(layers, LayerSeccomp) {
-		if err := filterSyscalls(); err != nil {
+		if err := seccomp.Install(filter(unix.Getpid())); err != nil {
 			return fmt.Errorf("seccomp: %w", err)
 		}
 	}
@@ -134,18 +135,4 @@ func rootDenied() bool {
 		_ = unix.Close(fd)
 	}
 	return err == unix.EACCES
-}
-
-// filterSyscalls refuses all but a few system calls, on every thread.
-func filterSyscalls() error {
-	if seccompArch == 0 {
-		return errors.New("no filter is known for this architecture")
-	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	// TSYNC extends no_new_privs and the filter to all threads.
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("no_new_privs: %w", err)
-	}
-	return installFilter()
 }

@@ -2,9 +2,5 @@ package worker
 
 import "golang.org/x/sys/unix"
 
-const (
-	seccompArch = unix.AUDIT_ARCH_X86_64
-	x32Bit      = 0x40000000 // set in the numbers of the x32 ABI
-)
-
+// archAllowed are those of allowed that only this architecture has.
 var archAllowed = []uint32{unix.SYS_EPOLL_WAIT, unix.SYS_TIME}

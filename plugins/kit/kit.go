@@ -57,6 +57,10 @@ type Setting struct {
 	// fault of the app shows it, however it is encoded. Keys that are called like a secret
 	// (token, apiKey, password) are secrets without it. A Default is not one.
 	Secret bool
+	// Folder says that the value is the path of a folder or file that the plugin reads; "" is the app's
+	// working directory. A confined plugin sees what the operator names, and what is its default where its
+	// declarations are believed (plugins.<domain>.trust).
+	Folder bool
 }
 
 // Call describes the call that a function serves. The context ends at the call's deadline

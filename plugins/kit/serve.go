@@ -99,7 +99,7 @@ func (s *server) Describe(context.Context, *wire.DescribeRequest) (*wire.Manifes
 		ContractVersion: wire.ContractVersion, Domain: s.plugin.Domain, Version: s.plugin.Version, Description: s.plugin.Description,
 	}
 	for _, k := range s.plugin.Settings {
-		m.Settings = append(m.Settings, &wire.Setting{Key: k.Key, DefaultValue: k.Default, Help: k.Help, Secret: k.Secret})
+		m.Settings = append(m.Settings, &wire.Setting{Key: k.Key, DefaultValue: k.Default, Help: k.Help, Secret: k.Secret, Folder: k.Folder})
 	}
 	for _, f := range s.plugin.Functions {
 		m.Functions = append(m.Functions, &wire.Function{

@@ -56,7 +56,7 @@ func plugin() kit.Plugin {
 		Version:     "1.0.0",
 		Description: "Reads barcodes and QR codes from pictures.",
 		Settings: []kit.Setting{
-			{Key: "root", Help: "folder in which `path` resolves; without it, the working directory of the app, and for the person at its machine alone"},
+			{Key: "root", Folder: true, Help: "folder in which `path` resolves; without it, the working directory of the app, and for the person at its machine alone"},
 		},
 		Configure: v.configure,
 		Functions: []kit.Function{

@@ -15,12 +15,11 @@
 package wire
 
 import (
+	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
+	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
-
-	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
-	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 )
 
 const (
@@ -172,6 +171,7 @@ type Setting struct {
 	DefaultValue  string                 `protobuf:"bytes,2,opt,name=default_value,json=defaultValue,proto3" json:"default_value,omitempty"`
 	Help          string                 `protobuf:"bytes,3,opt,name=help,proto3" json:"help,omitempty"`
 	Secret        bool                   `protobuf:"varint,4,opt,name=secret,proto3" json:"secret,omitempty"` // its value is in no log, journal or fault of the app
+	Folder        bool                   `protobuf:"varint,5,opt,name=folder,proto3" json:"folder,omitempty"` // its value names a folder or file that the plugin reads
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -230,6 +230,13 @@ func (x *Setting) GetHelp() string {
 func (x *Setting) GetSecret() bool {
 	if x != nil {
 		return x.Secret
+	}
+	return false
+}
+
+func (x *Setting) GetFolder() bool {
+	if x != nil {
+		return x.Folder
 	}
 	return false
 }
@@ -868,12 +875,13 @@ const file_plugin_proto_rawDesc = "" +
 	"\aversion\x18\x03 \x01(\tR\aversion\x12 \n" +
 	"\vdescription\x18\x04 \x01(\tR\vdescription\x126\n" +
 	"\tfunctions\x18\x05 \x03(\v2\x18.koan.plugin.v1.FunctionR\tfunctions\x123\n" +
-	"\bsettings\x18\x06 \x03(\v2\x17.koan.plugin.v1.SettingR\bsettings\"l\n" +
+	"\bsettings\x18\x06 \x03(\v2\x17.koan.plugin.v1.SettingR\bsettings\"\x84\x01\n" +
 	"\aSetting\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12#\n" +
 	"\rdefault_value\x18\x02 \x01(\tR\fdefaultValue\x12\x12\n" +
 	"\x04help\x18\x03 \x01(\tR\x04help\x12\x16\n" +
-	"\x06secret\x18\x04 \x01(\bR\x06secret\"\x9a\x02\n" +
+	"\x06secret\x18\x04 \x01(\bR\x06secret\x12\x16\n" +
+	"\x06folder\x18\x05 \x01(\bR\x06folder\"\x9a\x02\n" +
 	"\bFunction\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x18\n" +
@@ -942,24 +950,21 @@ func file_plugin_proto_rawDescGZIP() []byte {
 	return file_plugin_proto_rawDescData
 }
 
-var (
-	file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
-	file_plugin_proto_goTypes  = []any{
-		(*DescribeRequest)(nil),   // 0: koan.plugin.v1.DescribeRequest
-		(*Manifest)(nil),          // 1: koan.plugin.v1.Manifest
-		(*Setting)(nil),           // 2: koan.plugin.v1.Setting
-		(*Function)(nil),          // 3: koan.plugin.v1.Function
-		(*Effects)(nil),           // 4: koan.plugin.v1.Effects
-		(*ConfigureRequest)(nil),  // 5: koan.plugin.v1.ConfigureRequest
-		(*ConfigureResponse)(nil), // 6: koan.plugin.v1.ConfigureResponse
-		(*CallRequest)(nil),       // 7: koan.plugin.v1.CallRequest
-		(*CallEvent)(nil),         // 8: koan.plugin.v1.CallEvent
-		(*Part)(nil),              // 9: koan.plugin.v1.Part
-		(*Progress)(nil),          // 10: koan.plugin.v1.Progress
-		nil,                       // 11: koan.plugin.v1.ConfigureRequest.SettingsEntry
-	}
-)
-
+var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_plugin_proto_goTypes = []any{
+	(*DescribeRequest)(nil),   // 0: koan.plugin.v1.DescribeRequest
+	(*Manifest)(nil),          // 1: koan.plugin.v1.Manifest
+	(*Setting)(nil),           // 2: koan.plugin.v1.Setting
+	(*Function)(nil),          // 3: koan.plugin.v1.Function
+	(*Effects)(nil),           // 4: koan.plugin.v1.Effects
+	(*ConfigureRequest)(nil),  // 5: koan.plugin.v1.ConfigureRequest
+	(*ConfigureResponse)(nil), // 6: koan.plugin.v1.ConfigureResponse
+	(*CallRequest)(nil),       // 7: koan.plugin.v1.CallRequest
+	(*CallEvent)(nil),         // 8: koan.plugin.v1.CallEvent
+	(*Part)(nil),              // 9: koan.plugin.v1.Part
+	(*Progress)(nil),          // 10: koan.plugin.v1.Progress
+	nil,                       // 11: koan.plugin.v1.ConfigureRequest.SettingsEntry
+}
 var file_plugin_proto_depIdxs = []int32{
 	3,  // 0: koan.plugin.v1.Manifest.functions:type_name -> koan.plugin.v1.Function
 	2,  // 1: koan.plugin.v1.Manifest.settings:type_name -> koan.plugin.v1.Setting

@@ -16,7 +16,6 @@ package wire
 
 import (
 	context "context"
-
 	grpc "google.golang.org/grpc"
 	codes "google.golang.org/grpc/codes"
 	status "google.golang.org/grpc/status"
@@ -117,11 +116,9 @@ type UnimplementedPluginServer struct{}
 func (UnimplementedPluginServer) Describe(context.Context, *DescribeRequest) (*Manifest, error) {
 	return nil, status.Error(codes.Unimplemented, "method Describe not implemented")
 }
-
 func (UnimplementedPluginServer) Configure(context.Context, *ConfigureRequest) (*ConfigureResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Configure not implemented")
 }
-
 func (UnimplementedPluginServer) Call(*CallRequest, grpc.ServerStreamingServer[CallEvent]) error {
 	return status.Error(codes.Unimplemented, "method Call not implemented")
 }

@@ -1,0 +1,122 @@
+package plugins
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+func TestPluginsAreConfined(t *testing.T) {
+	t.Parallel()
+	secret := filepath.Join(t.TempDir(), "data.db")
+	require.NoError(t, os.WriteFile(secret, []byte("everything"), 0o644))
+	b := start(t, pluginsDir(t, "echo"), nil)
+	for _, path := range []string{secret, "/etc/passwd", "/proc/" + strconv.Itoa(os.Getpid()) + "/environ"} {
+		_, err := b.say(echoIn{Do: "read", Text: path})
+		require.Equal(t, fault.ExecutionError, fault.CodeOf(err), path)
+	}
+	require.Contains(t, b.provider.Checks(t.Context())[1].Detail, ", confined, pid ")
+
+	trusting := start(t, pluginsDir(t, "echo"), values{"plugins.echo.isolation": "trusted"})
+	out, err := trusting.say(echoIn{Do: "read", Text: secret})
+	require.NoError(t, err)
+	require.Equal(t, "everything", out.Text)
+	require.Contains(t, trusting.provider.Checks(t.Context())[1].Detail, ", trusted, pid ")
+}
+
+func TestConfinedPluginsReachTheirHosts(t *testing.T) {
+	t.Parallel()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("sunny")) }))
+	defer web.Close()
+	host := web.Listener.Addr().String()
+	b := start(t, pluginsDir(t, "echo"), nil)
+	out, err := b.say(echoIn{Do: "get", Text: web.URL})
+	require.NoError(t, err)
+	require.NotContains(t, out.Text, "sunny")
+
+	b = start(t, pluginsDir(t, "echo"), values{"plugins.echo.hosts": "[" + host + "]"})
+	out, err = b.say(echoIn{Do: "get", Text: web.URL})
+	require.NoError(t, err)
+	require.Equal(t, "200 sunny <nil>", out.Text)
+	out, err = b.say(echoIn{Do: "get", Text: "http://weather.example"})
+	require.NoError(t, err)
+	require.Equal(t, "403 weather.example:80 is not in plugins.echo.hosts of the app's configuration\n <nil>", out.Text)
+}
+
+func TestConfinedPluginsReadWhatTheyMay(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "photo"), []byte("milk"), 0o644))
+	here, err := os.Getwd()
+	require.NoError(t, err)
+	relative, err := filepath.Rel(here, folder)
+	require.NoError(t, err)
+	b := start(t, pluginsDir(t, "echo"), values{"plugins.echo.read": "[" + relative + "]"})
+	for _, path := range []string{filepath.Join(folder, "photo"), filepath.Join(relative, "photo")} {
+		out, err := b.say(echoIn{Do: "read", Text: path})
+		require.NoError(t, err)
+		require.Equal(t, "milk", out.Text)
+	}
+}
+
+func TestAPluginThatHoldsTooMuchIsReplaced(t *testing.T) {
+	t.Parallel()
+	for _, isolation := range []string{"confined", "trusted"} {
+		b := start(t, pluginsDir(t, "echo"), values{"plugins.echo.isolation": isolation, "plugins.echo.memoryMb": "200"})
+		first, err := b.say(echoIn{Do: "hoard", Size: 20 << 20})
+		require.NoError(t, err)
+		_, err = b.say(echoIn{Do: "hoard", Size: 400 << 20})
+		if err != nil { // it is killed during the call or after it
+			require.Equal(t, fault.PluginUnavailable, fault.CodeOf(err))
+		}
+		require.Eventually(t, func() bool {
+			out, err := b.say(echoIn{})
+			return err == nil && out.Pid != first.Pid
+		}, 20*time.Second, 50*time.Millisecond)
+		require.Contains(t, b.host.log.String(), "MB and may hold 200 (memoryMb)")
+	}
+}
+
+func TestWrongIsolationIsRefused(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]string{
+		"isolation=none":              "plugins.echo.isolation must be confined or trusted",
+		"memoryMb=0":                  "plugins.echo.memoryMb must be a whole number from 1 to 1048576 (MB)",
+		"hosts=api.weather.example":   `plugins.echo.hosts must be a list of host:port: "api.weather.example" is not host:port, such as api.weather.example:443`,
+		"read=/no/such/folder":        "plugins.echo.read: lstat /no: no such file or directory",
+		"hosts=[https://weather:443]": `"https://weather:443" is not host:port`,
+	} {
+		name, value, _ := strings.Cut(key, "=") // at the first one
+		host := &testHost{values: values{"plugins.dir": pluginsDir(t, "echo"), "plugins.echo." + name: value}, log: &syncBuffer{}}
+		p := Provide(Options{})
+		require.ErrorContains(t, p.Start(t.Context(), host), want)
+		require.NoError(t, p.Stop(t.Context()))
+	}
+}
+
+// Where the system has no jails, a plugin that must have one does not start, and one of which nothing is said
+// starts with a warning.
+func TestASystemWithoutJails(t *testing.T) {
+	t.Parallel()
+	b := start(t, pluginsDir(t), nil)
+	var without jails
+	without.once.Do(func() { without.missing = os.ErrPermission })
+	c := newConfiguration()
+	pl := newPlugin(executable{name: "echo"}, c, b.provider)
+	p, err := newPlace(t.Context(), pl, t.TempDir(), &without)
+	require.NoError(t, err)
+	require.Equal(t, "not confined (permission denied)", p.String())
+	require.Contains(t, b.host.log.String(), "the plugin is not confined")
+	c.isolation.Mode = confined
+	_, err = newPlace(t.Context(), pl, t.TempDir(), &without)
+	require.ErrorContains(t, err, "plugins.echo.isolation: plugins cannot be confined on this system: permission denied")
+}
