@@ -67,7 +67,7 @@ type echoIn struct {
 	Text    string `json:"text,omitempty"    jsonschema_description:"what to say"`
 	SleepMs int    `json:"sleepMs,omitempty" jsonschema:"minimum=0"`
 	Size    int    `json:"size,omitempty"`
-	Do      string `json:"do,omitempty"      jsonschema:"enum=read,enum=get,enum=hoard,enum=panic,enum=fault,enum=error,enum=print,enum=deaf,enum=progress,enum=die,enum=late,enum=made-up,enum=quota,enum=script"`
+	Do      string `json:"do,omitempty"      jsonschema:"enum=read,enum=get,enum=hoard,enum=fill,enum=panic,enum=fault,enum=error,enum=print,enum=deaf,enum=progress,enum=die,enum=late,enum=made-up,enum=quota,enum=script"`
 }
 
 type echoOut struct {
@@ -150,6 +150,9 @@ func echoPlugin(domain string) kit.Plugin {
 		case "get":
 			out.Text = get(in.Text)
 			return out, nil
+		case "fill":
+			out.Text = ""
+			return out, os.WriteFile(filepath.Join(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), "full"), make([]byte, in.Size), 0o600)
 		case "hoard":
 			hoard, out.Text = bytes.Repeat([]byte{1}, in.Size), ""
 			return out, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -103,9 +104,10 @@ func (j *jails) check(ctx context.Context) error {
 
 // place is where a plugin's process runs.
 type place struct {
-	jail  *jail.Jail // nil for a trusted one
-	proxy *egress.Proxy
-	why   string // it is trusted although nobody said so
+	jail   *jail.Jail // nil for a trusted one
+	shared string     // the folder that both sides see
+	proxy  *egress.Proxy
+	why    string // it is trusted although nobody said so
 }
 
 // newPlace returns where a process of a plugin is to run. folder is the process's own.
@@ -170,7 +172,7 @@ func (p *place) command(path, shared string, env []string) (*exec.Cmd, error) {
 		tie(cmd)
 		return cmd, nil
 	}
-	p.jail.Program, p.jail.Write = path, []string{shared}
+	p.jail.Program, p.jail.Write, p.shared = path, []string{shared}, shared
 	if p.proxy != nil {
 		if err := p.serveProxy(filepath.Join(shared, "proxy")); err != nil {
 			return nil, err
@@ -197,6 +199,23 @@ func (p *place) serveProxy(socket string) error {
 	p.jail.Proxy = socket
 	go func() { _ = p.proxy.Serve(l) }()
 	return os.Chmod(socket, 0o666) // the folder is closed to others
+}
+
+// checkAddress refuses the address of a confined plugin that is not a socket of its own.
+func (p *place) checkAddress(network, addr string) error {
+	if p.jail == nil {
+		return nil
+	}
+	info, err := os.Lstat(addr)
+	switch {
+	case network != "unix" || filepath.Dir(addr) != p.shared:
+		return fmt.Errorf("a confined plugin listens in the folder of PLUGIN_UNIX_SOCKET_DIR, and not at %s %s", network, addr)
+	case err != nil:
+		return err
+	case info.Mode().Type() != fs.ModeSocket:
+		return fmt.Errorf("%s is not a socket", addr)
+	}
+	return nil
 }
 
 func (p *place) close() {

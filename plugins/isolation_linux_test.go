@@ -1,6 +1,7 @@
 package plugins
 
 import (
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/plugins/internal/jail"
 )
 
 func TestPluginsAreConfined(t *testing.T) {
@@ -83,6 +85,39 @@ func TestAPluginThatHoldsTooMuchIsReplaced(t *testing.T) {
 			return err == nil && out.Pid != first.Pid
 		}, 20*time.Second, 50*time.Millisecond)
 		require.Contains(t, b.host.log.String(), "MB and may hold 200 (memoryMb)")
+	}
+}
+
+func TestAPluginThatFillsTheDiskIsReplaced(t *testing.T) {
+	t.Parallel()
+	b := start(t, pluginsDir(t, "echo"), nil)
+	first, err := b.say(echoIn{})
+	require.NoError(t, err)
+	_, err = b.say(echoIn{Do: "fill", Size: 2 << 20})
+	if err != nil {
+		require.Equal(t, fault.PluginUnavailable, fault.CodeOf(err))
+	}
+	require.Eventually(t, func() bool {
+		out, err := b.say(echoIn{})
+		return err == nil && out.Pid != first.Pid
+	}, 20*time.Second, 50*time.Millisecond)
+	require.Contains(t, b.host.log.String(), "MB into the folder of its socket; it is replaced")
+}
+
+func TestAConfinedPluginListensWhereItMay(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	p := &place{jail: &jail.Jail{}, shared: folder}
+	l, err := net.Listen("unix", filepath.Join(folder, "s"))
+	require.NoError(t, err)
+	defer l.Close()
+	require.NoError(t, os.Symlink(filepath.Join(folder, "s"), filepath.Join(folder, "link")))
+	require.NoError(t, p.checkAddress("unix", filepath.Join(folder, "s")))
+	require.NoError(t, (&place{}).checkAddress("tcp", "127.0.0.1:1"))
+	for network, addresses := range map[string][]string{"tcp": {"127.0.0.1:1"}, "unix": {"/run/docker.sock", filepath.Join(folder, "link"), filepath.Join(folder, "missing"), filepath.Join(folder, "..", "s")}} {
+		for _, addr := range addresses {
+			require.Error(t, p.checkAddress(network, addr), addr)
+		}
 	}
 }
 

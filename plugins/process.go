@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -107,13 +109,42 @@ func (p *process) watch(most int64, log *slog.Logger) {
 		case <-p.gone:
 			return
 		case <-tick.C:
-			if n := residentBytes(pid); n > most {
-				log.Error(fmt.Sprintf("the plugin holds %d MB and may hold %d (memoryMb); it is replaced", n>>20, most>>20), "pid", pid)
+			if why := p.excess(pid, most); why != "" {
+				log.Error("the plugin "+why+"; it is replaced", "pid", pid)
 				p.kill()
 				return
 			}
 		}
 	}
+}
+
+// excess says what a process has taken that it may not, "" where it keeps to its bounds: most is what it and those
+// that it starts may hold in memory.
+func (p *process) excess(pid int, most int64) string {
+	if n := residentBytes(pid); n > most {
+		return fmt.Sprintf("holds %d MB and may hold %d (memoryMb)", n>>20, most>>20)
+	}
+	if n := bytesIn(p.folder); p.place.jail != nil && n > maxShared {
+		return fmt.Sprintf("has written %d MB into the folder of its socket", n>>20)
+	}
+	return ""
+}
+
+// maxShared is how many bytes a confined plugin may write to the folder of its socket, which is the machine's disk.
+const maxShared = 1 << 20
+
+// bytesIn returns what the files in a folder take.
+func bytesIn(folder string) (n int64) {
+	_ = filepath.WalkDir(folder, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // it has gone meanwhile
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			n += info.Size()
+		}
+		return nil
+	})
+	return n
 }
 
 // ready reports whether calls can be sent: the process was not discarded, the connection
@@ -329,9 +360,10 @@ func (c *child) ID() string {
 	return strconv.Itoa(c.pid)
 }
 
-// PluginToHost and HostToPlugin: both live on the same machine.
+// PluginToHost and HostToPlugin: both live on the same machine. A confined plugin must not have the app connect to
+// what it cannot reach itself.
 func (c *child) PluginToHost(network, addr string) (string, string, error) {
-	return network, addr, nil
+	return network, addr, c.place.checkAddress(network, addr)
 }
 
 func (c *child) HostToPlugin(network, addr string) (string, string, error) {

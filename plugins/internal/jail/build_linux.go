@@ -47,6 +47,9 @@ func (j *Jail) build() error {
 		}
 	}
 	j.mountProc()
+	if err := j.nameLocalhost(); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(filepath.Join(j.Root, j.Dir), 0o755); err != nil {
 		return err
 	}
@@ -72,6 +75,15 @@ func (j *Jail) mountProc() {
 	if os.Mkdir(proc, 0o555) == nil {
 		_ = unix.Mount("proc", proc, "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC|unix.MS_RDONLY, "")
 	}
+}
+
+// nameLocalhost gives the loopback addresses their name, by which programs talk to parts of themselves.
+func (j *Jail) nameLocalhost() error {
+	etc := filepath.Join(j.Root, "etc")
+	if err := os.MkdirAll(etc, 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(etc, "hosts"), []byte("127.0.0.1 localhost\n::1 localhost\n"), 0o444)
 }
 
 // library shows a path of the system, if it is there: a link as one.

@@ -37,7 +37,16 @@ func TestMain(m *testing.M) {
 
 // probes are what a program in a jail tries.
 var probes = map[string]func(args []string) error{
-	"read":  func(args []string) error { b, err := os.ReadFile(args[0]); fmt.Print(string(b)); return err },
+	"read": func(args []string) error { b, err := os.ReadFile(args[0]); fmt.Print(string(b)); return err },
+	"read-open": func(args []string) error {
+		n, err := strconv.Atoi(args[0])
+		if err != nil {
+			return err
+		}
+		b, err := io.ReadAll(os.NewFile(uintptr(n), "open"))
+		fmt.Print(string(b))
+		return err
+	},
 	"list":  func(args []string) error { e, err := os.ReadDir(args[0]); fmt.Print(e); return err },
 	"write": func(args []string) error { return os.WriteFile(args[0], []byte("written"), 0o600) },
 	"run": func(args []string) error {
@@ -135,9 +144,13 @@ func TestAProgramFindsNothingOfTheMachine(t *testing.T) {
 	web, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer web.Close()
+	open, err := unix.Open(secret, unix.O_RDONLY, 0) // as libraries in C may open files
+	require.NoError(t, err)
+	defer unix.Close(open)
 	j := of(t)
 	for name, args := range map[string][]string{
 		"a file of the app":            {"read", secret},
+		"a file that the app has open": {"read-open", strconv.Itoa(open)},
 		"the folder of the program":    {"list", filepath.Dir(secret)},
 		"the host's environment":       {"read", "/proc/" + strconv.Itoa(os.Getppid()) + "/environ"},
 		"the environment of the app":   {"read", "/proc/" + strconv.Itoa(os.Getpid()) + "/environ"},
@@ -186,6 +199,7 @@ func TestAProgramHasWhatItIsGiven(t *testing.T) {
 		"a folder to write":     {[]string{"write", filepath.Join(state, "x")}, ""},
 		"a temporary folder":    {[]string{"write", "/tmp/x"}, ""},
 		"a shell and programs":  {[]string{"run", "/bin/sh", "-c", "ls /usr/bin/env"}, "/usr/bin/env\n"},
+		"a name for itself":     {[]string{"read", "/etc/hosts"}, "127.0.0.1 localhost\n::1 localhost\n"},
 		"devices":               {[]string{"run", "/bin/sh", "-c", "head -c 3 /dev/zero | wc -c"}, "3\n"},
 		"no privileges":         {[]string{"ids"}, "Groups:\t \nCapInh:\t0000000000000000\nCapPrm:\t0000000000000000\nCapEff:\t0000000000000000\nCapBnd:\t0000000000000000\nCapAmb:\t0000000000000000\nNoNewPrivs:\t1\n"},
 		"processes of its own":  {[]string{"run", "/bin/sh", "-c", "ls /proc | grep -c '^[0-9]'"}, "5\n"},

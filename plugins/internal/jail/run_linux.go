@@ -31,6 +31,9 @@ func (j *Jail) run() int {
 	if j.Program == "" { // that it can be built was the question
 		return 0
 	}
+	if err := unix.CloseRange(3, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC); err != nil { // what the app has left open
+		fail("close files", err)
+	}
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
 	pid, err := j.start()
