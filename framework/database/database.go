@@ -289,6 +289,14 @@ func Apart(ctx context.Context, t Tx) error {
 	return nil
 }
 
+// Locator is a Tx that can say where a row is stored, so that who writes to that row alone need not look for it
+// among others: on PostgreSQL who looks is in the way of all who write to a page of the index.
+type Locator interface {
+	// Locate returns where the row with a key is, "" where there is none or nobody knows. It is asked before
+	// the first statement, and what it returns may be out of date at once.
+	Locate(ctx context.Context, table, column string, key any) (place string, err error)
+}
+
 // Counter is a Tx that may count its statements, whoever makes them, and the savepoints that it was rolled
 // back to: while the number is the same, nothing of what it sees has changed.
 type Counter interface {

@@ -54,7 +54,8 @@ var unasked = &read.Burden{}
 // are rare, and asking is a statement before nearly every update. So an attempt that can be made again
 // asks only in tables where a row was too large once, and is made again at the first one.
 func (t *Weighing) NoteBurdens(ctx context.Context, k *model.Kind, ids []any) error {
-	if info := t.tables[k]; info == nil || !info.sizeable {
+	info := t.tables[k]
+	if info == nil || !info.sizeable {
 		return nil
 	}
 	if t.found == nil {
@@ -68,9 +69,9 @@ func (t *Weighing) NoteBurdens(ctx context.Context, k *model.Kind, ids []any) er
 		}
 		t.found[at] = nil
 		switch p := t.past.Rows[at]; {
-		case p == nil && t.Attempt.Atomic() && !t.tables[k].burdened.Load():
+		case p == nil && !info.asksSize(t.Attempt):
 			t.found[at] = unasked
-		case p == nil || t.tables[k].mayBurden(p.Row):
+		case p == nil || info.mayBurden(p.Row):
 			unknown = append(unknown, id)
 		}
 	}

@@ -85,7 +85,7 @@ func (t *History) readHeld(ctx context.Context, k *model.Kind, ids []any, out ma
 	b.Raw("SELECT ").Name(k.Entity.Key.Name)
 	for _, c := range info.Columns {
 		b.Raw(", ")
-		t.holding(b, c)
+		holding(b, c)
 	}
 	b.Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ").Name(k.Entity.Key.Name).Raw(" IN (").List(k.BoundIDs(ids)).Raw(")")
 	if len(ids) == 1 {
@@ -125,8 +125,8 @@ func (t *History) readHeld(ctx context.Context, k *model.Kind, ids []any, out ma
 // holding appends an expression that gives a column as it is held: as text on PostgreSQL,
 // where that is exact for all types; on SQLite without its declared type, by which the driver
 // would read it as something else.
-func (t *History) holding(b *sqltext.Builder, column string) {
-	if t.Backend.Dialect().Name() == dialect.SQLite {
+func holding(b *sqltext.Builder, column string) {
+	if b.Dialect.Name() == dialect.SQLite {
 		b.Raw("+").Name(column)
 		return
 	}

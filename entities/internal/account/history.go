@@ -36,8 +36,8 @@ type History struct {
 	tables Tables
 	log    *changes.Log
 	found
-	created created
-	Unnamed int // writes to rows of no entity
+	returned returned
+	Unnamed  int // writes to rows of no entity
 }
 
 // found is what is kept of rows and links.
@@ -57,7 +57,7 @@ func (t *History) keepsPast() bool {
 	if t.Attempt.KeepsImages() {
 		return true
 	}
-	t.found, t.created, t.Unnamed = found{}, created{}, 0
+	t.found, t.returned, t.Unnamed = found{}, returned{}, 0
 	return false
 }
 

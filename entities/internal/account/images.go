@@ -18,10 +18,10 @@ func (t *Account) Images(ctx context.Context) (out []journal.Image, complete boo
 	if !t.Past.keepsPast() {
 		return nil, false, nil
 	}
-	created := t.Past.asCreated()
+	returned := t.Past.asReturned()
 	ids, now := map[*model.Kind][]any{}, map[*model.Kind]map[string]HeldRow{}
 	for _, p := range t.Past.order {
-		if row, known := created[changes.RowOf(p.kind, p.id)]; known {
+		if row, known := returned[changes.RowOf(p.kind, p.id)]; known {
 			if now[p.kind] == nil {
 				now[p.kind] = map[string]HeldRow{}
 			}
@@ -44,7 +44,7 @@ func (t *Account) Images(ctx context.Context) (out []journal.Image, complete boo
 			return nil, false, t.Verdict(err)
 		}
 	}
-	links, err := t.Past.changedLinks(ctx, created)
+	links, err := t.Past.changedLinks(ctx, returned)
 	if errors.Is(err, errNoImages) {
 		return nil, false, nil
 	}
@@ -128,11 +128,11 @@ func (t *History) imageOf(p *Past, is HeldRow, links []LinkState, whole bool) (i
 
 // changedLinks returns the links that differ from what the transaction found, with the rows
 // that they link: with both where it has written both.
-// created are rows after whose insertion nothing was done: nothing is linked with them.
-func (t *History) changedLinks(ctx context.Context, created map[changes.Row]HeldRow) (map[*Past][]LinkState, error) {
+// returned are rows after whose write nothing was done: nothing is linked with them that was not before.
+func (t *History) changedLinks(ctx context.Context, returned map[changes.Row]HeldRow) (map[*Past][]LinkState, error) {
 	out := map[*Past][]LinkState{}
 	for _, l := range t.links {
-		if _, known := created[changes.RowOf(l.of.kind, l.of.id)]; known {
+		if _, known := returned[changes.RowOf(l.of.kind, l.of.id)]; known {
 			continue
 		}
 		s := LinkState{Table: l.join.Table, Own: l.join.Own, Other: l.join.Other}

@@ -11,6 +11,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exact"
+	"github.com/koan-go/koan/framework/run/store"
 )
 
 // Tables are those of an app's entities.
@@ -64,6 +65,12 @@ func TablesOf(m *model.Model) Tables {
 		out[k] = own
 	}
 	return out
+}
+
+// asksSize reports whether an attempt has to know before it writes to a row that it has not read whether the
+// row is one that not everybody can read.
+func (t *Table) asksSize(a store.Attempt) bool {
+	return t.sizeable && (!a.Atomic() || t.burdened.Load())
 }
 
 // mayBurden reports whether a row of the table may be one that not everybody can read.

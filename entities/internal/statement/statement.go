@@ -10,6 +10,7 @@ package statement
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/read"
@@ -135,21 +136,62 @@ func columns(b *sqltext.Builder, r Row) {
 	b.Raw(") VALUES ")
 }
 
-// Update changes the row with a key, where version is nil or the row's version,
-// and returns its JSON; nil where there is no such row.
-func (w *Writer) Update(ctx context.Context, q read.Querier, e *descriptor.Entity, key any, r Row, version *int64) (out []byte, err error) {
+// Target is the row that Update changes.
+type Target struct {
+	Key     any
+	Place   string // where the database has the row, "" where that is not known
+	Version *int64 // the one that it must have; nil for any
+}
+
+// where appends the condition that a row is the target, whatever its version.
+func (t *Target) where(b *sqltext.Builder, e *descriptor.Entity) {
+	b.Raw(" WHERE ")
+	if t.Place != "" {
+		b.Raw("ctid=CAST(").Arg(t.Place).Raw(" AS tid) AND ") // only PostgreSQL tells places
+	}
+	b.Name(e.Key.Name).Raw("=").Arg(t.Key)
+}
+
+// Changed is a row that Update has changed.
+type Changed struct {
+	JSON  []byte // nil where there was no such row
+	Found []any  // values of the expressions over the row as it was
+	Held  []any  // and as it is
+}
+
+// Update changes one row. found and held are expressions over it as it was and as it is, whose values come
+// back too; none where the row is wide. A database without UPDATE ... FROM whose values RETURNING may name
+// takes none for found.
+func (w *Writer) Update(ctx context.Context, q read.Querier, e *descriptor.Entity, at Target, r Row, found, held []string) (out Changed, err error) {
 	b := w.reader.Statement()
 	w.set(b, e, r)
-	b.Raw(" WHERE ").Name(e.Key.Name).Raw("=").Arg(key)
-	if version != nil {
-		b.Raw(" AND ").Name(e.VersionColumn).Raw("=").Arg(*version)
+	more := make([]string, 0, len(found)+len(held))
+	for i, expression := range found {
+		name := "koan_found_" + strconv.Itoa(i)
+		b.Raw([]string{" FROM (SELECT ", ", "}[min(i, 1)]).Raw(expression).Raw(" AS ").Raw(name)
+		more = append(more, name)
 	}
-	err = w.returned(ctx, q, e, b, []Row{r}, nil, func(_ any, row []byte, _ []any) error {
-		out = read.Own(row)
+	if len(found) > 0 {
+		b.Raw(" FROM ").Name(e.Table)
+		at.where(b, e)
+		b.Raw(") koan_found")
+	}
+	at.where(b, e)
+	if at.Version != nil {
+		b.Raw(" AND ").Name(e.VersionColumn).Raw("=").Arg(*at.Version)
+	}
+	err = w.returned(ctx, q, e, b, []Row{r}, append(more, held...), func(_ any, row []byte, values []any) error {
+		out = Changed{JSON: read.Own(row)}
+		if len(values) > 0 {
+			out.Found, out.Held = values[:len(found)], values[len(found):]
+		}
 		return nil
 	})
 	return out, err
 }
+
+// IsWide reports whether what a row is written with is so large that nothing but its key comes back with it.
+func (r Row) IsWide() bool { return r.Size() >= wideBytes }
 
 // returned ends and runs a statement that gives the rows back which it wrote. SQLite keeps
 // what RETURNING gives until the statement is over, several times: wide rows are read

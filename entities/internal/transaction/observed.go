@@ -42,6 +42,18 @@ func (w *observedTx) Statements() (int, bool) {
 	return 0, false
 }
 
+// Locate implements database.Locator.
+func (w *observedTx) Locate(ctx context.Context, table, column string, key any) (string, error) {
+	l, ok := w.Tx.(database.Locator)
+	if !ok {
+		return "", nil
+	}
+	end := w.attempt.Statement(ctx, "SELECT the place of a row of "+table)
+	place, err := l.Locate(ctx, table, column, key)
+	end(err)
+	return place, err
+}
+
 // Apart implements database.Grouped.
 func (w *observedTx) Apart(ctx context.Context) error { return database.Apart(ctx, w.Tx) }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/database/sqltext"
 )
 
@@ -14,6 +15,16 @@ import (
 // Image reads a row as it is now; nil if there is none.
 func (t *Tx) Image(ctx context.Context, k *model.Kind, id any) ([]byte, error) {
 	return t.Reader.Image(t.RowContext(ctx), t.SQL, k.Entity, k.BoundID(id), nil)
+}
+
+// Place returns where the row with an id is stored, for the one statement that writes to it; "" where nobody
+// knows, or need know.
+func (t *Tx) Place(ctx context.Context, k *model.Kind, id any) (string, error) {
+	l, ok := t.SQL.(database.Locator)
+	if !ok {
+		return "", nil
+	}
+	return l.Locate(ctx, k.Entity.Table, k.Entity.Key.Name, k.BoundID(id))
 }
 
 // Exists reports whether there is a row with an id.

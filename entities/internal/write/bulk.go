@@ -309,7 +309,7 @@ func (b *bulk) insertAlike(ctx context.Context, some []int) error {
 			}
 		}
 		b.RecordCreated(b.k, s.id)
-		if err := b.Past.KnowCreated(b.k, s.id, s.held); err != nil {
+		if err := b.Past.KnowReturned(b.k, s.id, s.held); err != nil {
 			return err
 		}
 		if err := b.HoldImage(b.k, s.id, len(s.json)); err != nil {

@@ -159,7 +159,7 @@ func (t rowWriter) insert(ctx context.Context, p *prepared) (out json.RawMessage
 		return nil, t.unseenRow(p.model)
 	}
 	t.RecordCreated(t.k, id)
-	if err := t.Past.KnowCreated(t.k, id, held); err != nil {
+	if err := t.Past.KnowReturned(t.k, id, held); err != nil {
 		return nil, err
 	}
 	if err := t.HoldImage(t.k, id, len(out)); err != nil {
@@ -174,30 +174,67 @@ func (t rowWriter) update(ctx context.Context, p *prepared, ifVersion *int64) (j
 	if err := t.HoldWrites(1); err != nil {
 		return nil, err
 	}
-	if err := t.RecordRows(ctx, t.k, []any{p.id}); err != nil {
+	at := statement.Target{Key: t.k.BoundID(p.id), Version: ifVersion}
+	var err error
+	if at.Place, err = t.Place(ctx, t.k, p.id); err != nil {
 		return nil, err
 	}
-	if err := t.Weighing.NoteBurdens(ctx, t.k, []any{p.id}); err != nil {
-		return nil, err
+	changed, err := t.updateAt(ctx, p, at)
+	if err == nil && changed.JSON == nil && at.Place != "" { // it has been written meanwhile
+		at.Place = ""
+		changed, err = t.updateAt(ctx, p, at)
 	}
-	var out []byte
-	err := t.SQL.Alone(func() (wrote bool, err error) {
-		out, err = t.Writer.Update(t.RowContext(ctx), t.SQL, t.k.Entity, t.k.BoundID(p.id), p.row, ifVersion)
-		return out != nil, err
-	})
 	if err != nil {
 		return nil, t.faults().OfWrite(ctx, t.k, p.model, err)
 	}
+	out := changed.JSON
 	if out == nil {
 		p.forget()
 		t.ReleaseWrites(1)
 		return nil, nil
+	}
+	if err := t.keepReturned(p.id, changed); err != nil {
+		return nil, err
 	}
 	t.RecordUpdated(t.k, p.id)
 	if err := t.HoldImage(t.k, p.id, len(out)); err != nil {
 		return nil, err
 	}
 	return t.Weighing.CheckReturned(t.by, t.k, p.model, p.id, out)
+}
+
+// updateAt makes the statement of update. What the row was before, which an undo needs, comes back with it
+// where it can, else it is read first.
+func (t rowWriter) updateAt(ctx context.Context, p *prepared, at statement.Target) (changed statement.Changed, err error) {
+	var found, held []string
+	if !p.row.IsWide() {
+		found, held = t.Past.FoundAsReturned(t.k, p.id), t.Past.HeldAsReturned(t.k)
+	}
+	if found == nil {
+		held = nil
+		if err := t.RecordRows(ctx, t.k, []any{p.id}); err != nil {
+			return changed, err
+		}
+	}
+	if err := t.Weighing.NoteBurdens(ctx, t.k, []any{p.id}); err != nil {
+		return changed, err
+	}
+	err = t.SQL.Alone(func() (wrote bool, err error) {
+		changed, err = t.Writer.Update(t.RowContext(ctx), t.SQL, t.k.Entity, at, p.row, found, held)
+		return changed.JSON != nil, err
+	})
+	return changed, err
+}
+
+// keepReturned keeps what the statement of an update gave back of the row for an undo.
+func (t rowWriter) keepReturned(id any, changed statement.Changed) error {
+	if changed.Found == nil {
+		return nil
+	}
+	if err := t.Past.KnowFound(t.k, id, changed.Found); err != nil {
+		return err
+	}
+	return t.Past.KnowReturned(t.k, id, changed.Held)
 }
 
 // prepareAndUpdate is prepareUpdate followed by update.
