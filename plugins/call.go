@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"google.golang.org/grpc"
@@ -38,15 +40,16 @@ func (p *plugin) call(ctx context.Context, op *catalog.Operation, c catalog.Call
 		ctx, cancel = context.WithTimeout(ctx, op.Timeout)
 		defer cancel()
 	}
-	proc, err := p.acquire(ctx)
-	if err == nil {
-		var out json.RawMessage
-		out, err = p.exchange(ctx, proc, op, request(ctx, op, c), c)
-		if err == nil {
-			return out, nil
-		}
+	of := cause{c.Principal().Subject, op.ID.Op}
+	if err := p.crashes.admit(of, p.name); err != nil {
+		return nil, err
 	}
-	if _, ok := ctx.Deadline(); ok && status.Code(err) == codes.DeadlineExceeded {
+	proc, out, err := p.send(ctx, op, c)
+	if err == nil {
+		p.crashes.survived(of)
+		return out, nil
+	}
+	if end, ok := ctx.Deadline(); ok && status.Code(err) == codes.DeadlineExceeded && time.Until(end) < clockSkew {
 		<-ctx.Done() // the plugin's clock was a moment faster
 	}
 	switch {
@@ -55,7 +58,40 @@ func (p *plugin) call(ctx context.Context, op *catalog.Operation, c catalog.Call
 	case ctx.Err() != nil:
 		return nil, p.lateFault(op)
 	}
-	return nil, p.explainCall(proc, op, err)
+	err = p.explainCall(proc, op, err)
+	if errors.Is(err, errDied) {
+		p.crashes.died(of)
+	} else if proc != nil {
+		p.crashes.survived(of)
+	}
+	return nil, err
+}
+
+// clockSkew is how much earlier a plugin may find that a call's time is over.
+const clockSkew = time.Second
+
+// notSent is the error of a call that has not reached its process.
+type notSent struct{ err error }
+
+func (n *notSent) Error() string { return n.err.Error() }
+
+func (n *notSent) Unwrap() error { return n.err }
+
+// errDied is the cause of the fault of a call during which the process died.
+var errDied = errors.New("the process died during the call")
+
+// send makes a call over the running process, nil if there is none. One that has not reached it is
+// made over the next one, once.
+func (p *plugin) send(ctx context.Context, op *catalog.Operation, c catalog.Call) (proc *process, out json.RawMessage, err error) {
+	for range 2 {
+		if proc, err = p.acquire(ctx); err != nil {
+			return nil, nil, err
+		}
+		if out, err = p.exchange(ctx, proc, op, request(ctx, op, c), c); !errors.As(err, new(*notSent)) || ctx.Err() != nil {
+			return proc, out, err
+		}
+	}
+	return proc, out, err
 }
 
 // lateFault is the fault of a call that has passed the function's own time limit.
@@ -92,15 +128,20 @@ func (p *plugin) exchange(ctx context.Context, proc *process, op *catalog.Operat
 	ctx, cancel := streaming(ctx)
 	defer cancel() // ends the stream on every way out
 	stream, err := proc.conn.Call(ctx, req, grpc.MaxCallRecvMsgSize(wire.MaxMessageBytes))
+	if status.Code(err) == codes.Unavailable {
+		return nil, &notSent{err}
+	}
 	if err != nil {
 		return nil, err
 	}
+	proc.used.Store(true)
 	var out output
 	for {
 		event, err := stream.Recv()
 		if err != nil {
 			return nil, err
 		}
+		proc.heard.Store(true)
 		switch e := event.GetEvent().(type) {
 		case *wire.CallEvent_Progress:
 			c.Progress(e.Progress.GetDone(), e.Progress.GetTotal(), e.Progress.GetMessage())
@@ -143,17 +184,24 @@ func (p *plugin) explainCall(proc *process, op *catalog.Operation, err error) er
 	if errors.Is(err, errParts) || errors.Is(err, errNotJSON) {
 		return p.pluginFailure(op, err.Error())
 	}
-	switch status.Code(err) {
-	case codes.ResourceExhausted:
+	switch code := status.Code(err); {
+	case code == codes.ResourceExhausted && strings.Contains(err.Error(), "larger than max"): // gRPC's own words
 		return fault.New(fault.CallTooLarge, "the plugin's message is larger than allowed").
 			WithDetails(map[string]any{"limit": wire.MaxCallBytes}).Because(err)
-	case codes.Unavailable, codes.Canceled:
+	case code == codes.Unavailable || code == codes.Canceled:
+		if proc.lives() { // a handler's own status, which says nothing of the process
+			break
+		}
 		proc.discard()
-		if op.Effects.RepeatsOutside() {
-			return fault.Newf(fault.OutcomeUnknown, "the plugin %s died in the middle of %s", p.name, op.ID.Op).Because(err)
+		switch {
+		case errors.As(err, new(*notSent)):
+			return p.unavailable(publicReason("it died before the call reached it")).Because(err)
+		case op.Effects.RepeatsOutside():
+			return fault.Newf(fault.OutcomeUnknown, "the plugin %s died in the middle of %s", p.name, op.ID.Op).Because(errors.Join(err, errDied))
 		}
 		return fault.Newf(fault.PluginUnavailable, "the plugin %s died in the middle of the call", p.name).
-			WithHint("Call again: the plugin is being restarted. If it dies again on the same input, see the log and `doctor`.").Because(errors.Join(err, catalog.ErrInterrupted))
+			WithHint("Call again: the plugin is being restarted. If it dies again on the same input, see the log and `doctor`.").Because(errors.Join(err, errDied, catalog.ErrInterrupted))
 	}
-	return p.pluginFailure(op, "it ended the call without an answer").Because(err)
+	p.log.Warn("the plugin ended a call with a status of gRPC", "function", op.ID.Op, "status", status.Code(err).String(), "error", err.Error())
+	return p.pluginFailure(op, "it ended the call with the status "+status.Code(err).String()).Because(err)
 }

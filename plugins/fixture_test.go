@@ -24,6 +24,8 @@ import (
 	goplugin "github.com/hashicorp/go-plugin"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
@@ -54,6 +56,8 @@ func TestMain(m *testing.M) {
 		time.Sleep(time.Minute)
 	case "fleeting":
 		serveFleeting()
+	case "status":
+		serveStatus()
 	case "parent":
 		kit.Serve(parentPlugin())
 	case "app":
@@ -220,6 +224,41 @@ func shiftPlugin() kit.Plugin {
 		Domain: "shift", Version: string(version), Description: "  Changes\nits version. ",
 		Functions: []kit.Function{kit.Func("say", "Say the version.", wait, kit.ReadOnly()), kit.Func("of-"+string(version), "Say the version.", wait, kit.ReadOnly())},
 	}
+}
+
+// statusServer is a plugin that is not made with the kit. A call ends with the status of gRPC whose
+// number is the input's size, or sleeps for the input's time.
+type statusServer struct{ wire.UnimplementedPluginServer }
+
+func (statusServer) Describe(context.Context, *wire.DescribeRequest) (*wire.Manifest, error) {
+	object := []byte(`{"type":"object"}`)
+	return &wire.Manifest{ContractVersion: wire.ContractVersion, Domain: "status", Version: "1", Functions: []*wire.Function{
+		{Name: "end", InputSchema: object, OutputSchema: object, Effects: &wire.Effects{ReadOnly: true}},
+		{Name: "send", InputSchema: object, OutputSchema: object, Effects: &wire.Effects{Outside: true}},
+	}}, nil
+}
+
+func (statusServer) Configure(context.Context, *wire.ConfigureRequest) (*wire.ConfigureResponse, error) {
+	return &wire.ConfigureResponse{}, nil
+}
+
+func (statusServer) Call(req *wire.CallRequest, stream grpc.ServerStreamingServer[wire.CallEvent]) error {
+	var in echoIn
+	if err := json.Unmarshal(req.GetInput(), &in); err != nil {
+		return err
+	}
+	time.Sleep(time.Duration(in.SleepMs) * time.Millisecond)
+	if in.Size > 0 {
+		return status.Error(codes.Code(in.Size), "the handler's own")
+	}
+	return stream.Send(&wire.CallEvent{Event: &wire.CallEvent_Output{Output: fmt.Appendf(nil, `{"pid":%d}`, os.Getpid())}})
+}
+
+func serveStatus() {
+	goplugin.Serve(&goplugin.ServeConfig{
+		HandshakeConfig: wire.Handshake, VersionedPlugins: wire.Plugins(statusServer{}),
+		GRPCServer: func(o []grpc.ServerOption) *grpc.Server { return grpc.NewServer(wire.ServerOptions(o)...) },
+	})
 }
 
 // serveFleeting notes each start in a file beside it, and is gone soon after.

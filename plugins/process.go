@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -39,6 +40,11 @@ type process struct {
 
 	once sync.Once
 	gone chan struct{} // closed when the process is known to be useless
+	used atomic.Bool   // a call was sent to it
+
+	heard  atomic.Bool // it has answered something since the last beat
+	missed atomic.Int32
+	hung   atomic.Bool
 }
 
 // stopGrace is how long a process may take to exit when it is asked to.

@@ -33,6 +33,9 @@ type Options struct {
 	Configured bool
 	// StartTimeout bounds the start of one plugin, 0 is 10 s.
 	StartTimeout time.Duration
+	// SilentAfter is how long a process may answer nothing, neither a call nor whether it is well,
+	// before it is replaced; 0 is 10 s.
+	SilentAfter time.Duration
 	// RestartWait is how long a call waits for a plugin that is being restarted, 0 is
 	// 5 s.
 	RestartWait time.Duration
@@ -96,6 +99,9 @@ var (
 func Provide(o Options) *Provider {
 	if o.StartTimeout == 0 {
 		o.StartTimeout = 10 * time.Second
+	}
+	if o.SilentAfter == 0 {
+		o.SilentAfter = 10 * time.Second
 	}
 	if o.RestartWait == 0 {
 		o.RestartWait = 5 * time.Second
@@ -350,8 +356,11 @@ func (p *Provider) Ready(context.Context) error {
 			problems = append(problems, fault.Newf(fault.PluginUnavailable, "there is no plugin %s", name))
 			continue
 		}
-		if s := pl.state(); s.proc == nil || !s.proc.ready() {
+		switch s := pl.state(); {
+		case s.proc == nil || !s.proc.ready():
 			problems = append(problems, fault.Newf(fault.PluginUnavailable, "the plugin %s is not running", name).Because(s.failure))
+		case s.proc.unwell():
+			problems = append(problems, fault.Newf(fault.PluginUnavailable, "the plugin %s does not answer", name))
 		}
 	}
 	return errors.Join(problems...)

@@ -30,7 +30,8 @@ type plugin struct {
 	configured *configuration
 	provider   *Provider
 	log        *slog.Logger
-	queue      *queue.Queue  // of calls
+	queue      *queue.Queue // of calls
+	crashes    crashes
 	folders    []string      // that it reads by its settings, as its last manifest tells
 	tried      chan struct{} // closed after the first start, well or not
 
@@ -93,7 +94,7 @@ func (p *plugin) supervise(ctx context.Context, slots chan struct{}) {
 		proc, err := p.startOne(ctx, slots)
 		if err == nil {
 			tried()
-			if p.watch(ctx, proc) > stableAfter {
+			if lived := p.watch(ctx, proc); lived > stableAfter || proc.used.Load() { // what it died of is a call: only that one waits
 				delay = 0
 			}
 		} else if !p.failed(ctx, err, delay) {
@@ -145,7 +146,11 @@ func (p *plugin) failed(ctx context.Context, err error, delay time.Duration) boo
 func (p *plugin) watch(ctx context.Context, proc *process) time.Duration {
 	select {
 	case <-proc.gone:
-		p.log.Warn("the plugin died; it is being restarted", "pid", proc.child.ID())
+		what := "the plugin died; it is being restarted"
+		if proc.hung.Load() {
+			what = fmt.Sprintf("the plugin has answered nothing for %s; it is being replaced", p.provider.opts.SilentAfter)
+		}
+		p.log.Warn(what, "pid", proc.child.ID())
 	case <-ctx.Done():
 	}
 	p.update(func(s *state) {
@@ -233,6 +238,7 @@ func (p *plugin) admit(ctx context.Context, proc *process) error {
 		return &configurationError{why: journal.RedactValues(fmt.Sprintf("%s.%s: %s", keyOpen, p.name, f.Message), secrets)}
 	}
 	proc.manifest = m
+	go proc.watchHealth(p.provider.opts.SilentAfter)
 	p.adopt(proc)
 	return nil
 }
@@ -284,7 +290,7 @@ type publicReason string
 
 func (s publicReason) Error() string { return string(s) }
 
-func (p *plugin) unavailable(why error) error {
+func (p *plugin) unavailable(why error) *fault.Fault {
 	said := publicReason("it does not start")
 	_ = errors.As(why, &said)
 	return fault.Newf(fault.PluginUnavailable, "the plugin %s is not running: %s", p.name, said).Because(why)
@@ -309,9 +315,13 @@ func (p *plugin) check() catalog.Check {
 		c.Hint = "See its output in the log; rebuild it against this version, or take it out of " + p.provider.dir + "."
 		return c
 	}
-	c.OK = true
+	c.OK = !s.proc.unwell()
 	c.Detail = fmt.Sprintf("version %s, contract %d, %s, pid %s, functions: %d, restarts: %d",
 		s.manifest.GetVersion(), s.manifest.GetContractVersion(), s.proc.place, s.proc.child.ID(), len(s.operations), s.restarts)
+	if !c.OK {
+		c.Detail += "; it does not answer"
+		c.Hint = fmt.Sprintf("It is replaced when it has answered nothing for %s. See its output in the log.", p.provider.opts.SilentAfter)
+	}
 	var all []string
 	for _, f := range s.manifest.GetFunctions() {
 		all = append(all, f.GetName())
