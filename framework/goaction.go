@@ -112,7 +112,7 @@ func Action[In, Out any](name, description string, fn func(context.Context, Call
 		Work:    catalog.Work{Nested: true, Rights: &catalog.Rights{}},
 	}}
 	var err error
-	if a.op.Input, err = gotype.Of[In](); err != nil {
+	if a.op.Input, err = gotype.Input[In](); err != nil {
 		a.fail("input: %w", err)
 	}
 	if a.op.Output, err = gotype.Of[Out](); err != nil {
@@ -121,7 +121,11 @@ func Action[In, Out any](name, description string, fn func(context.Context, Call
 	output := a.op.Output
 	a.op.Handler = func(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
 		var in In
-		if err := gotype.Decode(call.Input(), &in); err != nil {
+		raw, err := gotype.WithDefaults(a.op.Input, call.Input())
+		if err != nil {
+			return nil, err
+		}
+		if err := gotype.Decode(raw, &in); err != nil {
 			return nil, err
 		}
 		ctx, c, err := beginOwnCode(ctx, call)
@@ -132,8 +136,7 @@ func Action[In, Out any](name, description string, fn func(context.Context, Call
 		if err != nil {
 			return nil, c.failure(ctx, name, err)
 		}
-		raw, err := json.Marshal(out)
-		if err != nil {
+		if raw, err = json.Marshal(out); err != nil {
 			return nil, err
 		}
 		return gotype.Emptied(output, raw)

@@ -115,6 +115,9 @@ func request(ctx context.Context, op *catalog.Operation, c catalog.Call) *wire.C
 	if attempt, _, ok := run.Current(ctx); ok {
 		req.Set, req.Trace, req.Local = attempt.Set(), attempt.Run().Trace, attempt.Run().Principal().IsLocal()
 	}
+	if p := c.Principal(); p.Subject != "" {
+		req.Subject, req.Scopes, req.Sets = strings.ToValidUTF8(p.Subject, "?"), p.Scopes, p.Sets
+	}
 	return req
 }
 

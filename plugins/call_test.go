@@ -65,6 +65,24 @@ func TestFaults(t *testing.T) {
 	t.Run("its own deadline is in its log", func(t *testing.T) {
 		require.Eventually(t, func() bool { return strings.Contains(b.host.log.String(), context.DeadlineExceeded.Error()) }, 3*time.Second, 10*time.Millisecond)
 	})
+	t.Run("codes of its own", func(t *testing.T) {
+		_, err := b.say(echoIn{Do: "own"})
+		f := fault.From(err)
+		require.Equal(t, fault.ExecutionError, f.Code)
+		require.Equal(t, "not so loud", f.Message)
+		require.Equal(t, "whisper", f.Hint)
+		require.Equal(t, "/text", f.Path)
+		require.Equal(t, fault.Fix, f.Retry)
+		raw, err := json.Marshal(f.Details)
+		require.NoError(t, err)
+		require.JSONEq(t, `{"code":"too_loud","details":{"volume":11}}`, string(raw))
+		_, err = b.say(echoIn{Do: "undeclared"})
+		require.Equal(t, fault.ExecutionError, fault.CodeOf(err))
+		require.NotContains(t, err.Error(), "inner words")
+		require.Eventually(t, func() bool {
+			return strings.Contains(b.host.log.String(), "is not among Plugin.FaultCodes")
+		}, 3*time.Second, 10*time.Millisecond)
+	})
 	t.Run("what it cannot know", func(t *testing.T) {
 		_, err := b.say(echoIn{Do: "script"})
 		f := fault.From(err)

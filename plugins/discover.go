@@ -24,9 +24,9 @@ func (e executable) same(o executable) bool {
 	return e.info != nil && o.info != nil && os.SameFile(e.info, o.info) && e.info.Size() == o.info.Size() && e.info.ModTime().Equal(o.info.ModTime())
 }
 
-// reserved are the domains whose name in scripts, SDK.<Domain>, or as a server
-// is taken by something else.
-var reserved = []string{"actions", "args", "entities", "files", "koan", "out", "run", "servers"}
+// reserved are the domains whose name in scripts, SDK.<Domain>, as a server, as the first part of
+// tools or as a key below "plugins" is taken by something else.
+var reserved = []string{"actions", "args", "code", "codemode", "dir", "entities", "files", "koan", "out", "required", "run", "servers", "tools"}
 
 // discover lists the plugins of a folder by name, and why other files that may be
 // meant as plugins were skipped.

@@ -30,7 +30,9 @@ func (p *plugin) receivedFault(op *catalog.Operation, raw []byte) error {
 	if err := json.Unmarshal(raw, &sent); err != nil {
 		return p.pluginFailure(op, "it sent a fault that cannot be read").Because(err)
 	}
+	own := slices.Contains(p.state().manifest.GetFaultCodes(), string(sent.Code))
 	switch {
+	case own:
 	case sent.Code == fault.Internal:
 		return p.pluginFailure(op, "its log says why")
 	case sent.Code == fault.Timeout, sent.Code == fault.Cancelled: // of the plugin's own: the call was not cancelled
@@ -40,7 +42,11 @@ func (p *plugin) receivedFault(op *catalog.Operation, raw []byte) error {
 		p.log.Warn("the plugin sent a fault with a code that is not a plugin's", "function", op.ID.Op, "code", code)
 		return p.pluginFailure(op, "it sent a fault with the code "+code).WithDetails(map[string]any{"code": code})
 	}
-	f, err := fault.Decode(raw)
+	decode := fault.Decode
+	if own {
+		decode = decodeOwn
+	}
+	f, err := decode(raw)
 	if err != nil {
 		return p.pluginFailure(op, "it sent a fault that cannot be read").Because(err)
 	}
@@ -54,6 +60,24 @@ func (p *plugin) receivedFault(op *catalog.Operation, raw []byte) error {
 	}
 	f.Line, f.Column, f.Source = 0, 0, "" // of a script, which the plugin does not know
 	return f
+}
+
+// decodeOwn reads a fault whose code the plugin declares as its own: it is execution_error, with the
+// code in its details.
+func decodeOwn(raw json.RawMessage) (*fault.Fault, error) {
+	var f fault.Fault
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return nil, err
+	}
+	details := map[string]any{"code": string(f.Code)}
+	if raw, err := json.Marshal(f.Details); err == nil && f.Details != nil && len(raw) <= maxFaultDetails {
+		details["details"] = f.Details
+	}
+	out := fault.New(fault.ExecutionError, f.Message).WithHint("%s", f.Hint).WithPath(f.Path).WithDetails(details).WithRetry(fault.Fix)
+	if f.Retry != "" {
+		out = out.WithRetry(f.Retry)
+	}
+	return out, nil
 }
 
 // pluginFailure is the fault of a call that failed through the plugin's fault. An effect

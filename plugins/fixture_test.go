@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	neturl "net/url"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -25,6 +27,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
 	"github.com/koan-go/koan/framework/auth"
@@ -39,7 +43,12 @@ import (
 // The test binary is also every plugin of the tests: linked into a plugins'
 // folder under a name, it serves what the name says.
 func TestMain(m *testing.M) {
-	switch filepath.Base(os.Args[0]) {
+	name := filepath.Base(os.Args[0])
+	if strings.HasPrefix(name, "a-hung") {
+		time.Sleep(time.Minute)
+		return
+	}
+	switch name {
 	case "echo":
 		kit.Serve(echoPlugin("echo"))
 	case "wrong-domain":
@@ -58,10 +67,18 @@ func TestMain(m *testing.M) {
 		serveFleeting()
 	case "status":
 		serveStatus()
+	case "mistaken":
+		kit.Serve(kit.Plugin{Domain: "mistaken", Version: "1", Functions: []kit.Function{
+			kit.Func("list", "List names.", func(context.Context, kit.Call, struct{}) ([]string, error) { return nil, nil }),
+		}})
+	case "foreign":
+		serveForeign()
 	case "parent":
 		kit.Serve(parentPlugin())
 	case "app":
 		serveApp()
+	case "app-with-child":
+		serveAppWithChild()
 	default:
 		os.Exit(m.Run())
 	}
@@ -71,7 +88,7 @@ type echoIn struct {
 	Text    string `json:"text,omitempty"    jsonschema_description:"what to say"`
 	SleepMs int    `json:"sleepMs,omitempty" jsonschema:"minimum=0"`
 	Size    int    `json:"size,omitempty"`
-	Do      string `json:"do,omitempty"      jsonschema:"enum=read,enum=get,enum=hoard,enum=fill,enum=panic,enum=fault,enum=error,enum=print,enum=deaf,enum=progress,enum=die,enum=late,enum=made-up,enum=quota,enum=script"`
+	Do      string `json:"do,omitempty"      jsonschema:"enum=read,enum=get,enum=hoard,enum=fill,enum=panic,enum=fault,enum=error,enum=print,enum=deaf,enum=progress,enum=die,enum=late,enum=made-up,enum=quota,enum=script,enum=own,enum=undeclared"`
 }
 
 type echoOut struct {
@@ -82,6 +99,9 @@ type echoOut struct {
 	Trace   string   `json:"trace"`
 	DryRun  bool     `json:"dryRun"`
 	Local   bool     `json:"local"`
+	Subject string   `json:"subject"`
+	Scopes  []string `json:"scopes"`
+	Sets    []string `json:"sets"`
 	Env     []string `json:"env"`
 	Setting string   `json:"setting"`
 }
@@ -124,7 +144,7 @@ type tallyIn struct {
 func echoPlugin(domain string) kit.Plugin {
 	greeting := ""
 	echo := func(ctx context.Context, call kit.Call, in echoIn) (echoOut, error) {
-		out := echoOut{Text: in.Text + strings.Repeat("x", in.Size), Pid: os.Getpid(), Key: call.Key, Set: call.Set, Trace: call.Trace, DryRun: call.DryRun, Local: call.Local, Env: os.Environ(), Setting: greeting}
+		out := echoOut{Text: in.Text + strings.Repeat("x", in.Size), Pid: os.Getpid(), Key: call.Key, Set: call.Set, Trace: call.Trace, DryRun: call.DryRun, Local: call.Local, Subject: call.Caller.Subject, Scopes: call.Caller.Scopes, Sets: call.Caller.Sets, Env: os.Environ(), Setting: greeting}
 		switch in.Do {
 		case "panic":
 			panic("at the " + in.Text)
@@ -134,6 +154,10 @@ func echoPlugin(domain string) kit.Plugin {
 			return out, errors.New("inner words")
 		case "late":
 			return out, fmt.Errorf("ask a peer: %w", context.DeadlineExceeded)
+		case "own":
+			return out, fmt.Errorf("in echo: %w", &kit.Fault{Code: "too_loud", Message: "not so loud", Hint: "whisper", Path: "/text", Details: map[string]any{"volume": 11}})
+		case "undeclared":
+			return out, &kit.Fault{Code: "too_quiet", Message: "inner words"}
 		case "made-up":
 			return out, &fault.Fault{Code: "made_up", Message: "boo"}
 		case "quota":
@@ -172,7 +196,7 @@ func echoPlugin(domain string) kit.Plugin {
 		}
 	}
 	return kit.Plugin{
-		Domain: domain, Version: "1.2.3", Description: "Says it again.",
+		Domain: domain, Version: "1.2.3", Description: "Says it again.", FaultCodes: []string{"too_loud"},
 		Settings: []kit.Setting{{Key: "greeting", Default: "hello"}, {Key: "badge", Default: "a default", Secret: true}},
 		Configure: func(_ context.Context, s map[string]string) error {
 			if greeting = s["greeting"]; greeting == "rude" {
@@ -261,6 +285,35 @@ func serveStatus() {
 	})
 }
 
+// serveForeign is a plugin as in another language: it has the services of the contract and of health
+// alone, and writes a file when it gets SIGTERM.
+func serveForeign() {
+	term := make(chan os.Signal, 1)
+	signal.Notify(term, syscall.SIGTERM)
+	listener, err := net.Listen("unix", filepath.Join(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), "socket"))
+	if err != nil {
+		os.Exit(8)
+	}
+	server := grpc.NewServer()
+	wire.RegisterPluginServer(server, foreignServer{})
+	grpc_health_v1.RegisterHealthServer(server, health.NewServer())
+	go func() {
+		<-term
+		_ = os.WriteFile(os.Args[0]+".ended", nil, 0o600)
+		server.Stop()
+	}()
+	fmt.Printf("1|%d|unix|%s|grpc\n", wire.ContractVersion, listener.Addr())
+	_ = server.Serve(listener)
+}
+
+type foreignServer struct{ statusServer }
+
+func (f foreignServer) Describe(ctx context.Context, req *wire.DescribeRequest) (*wire.Manifest, error) {
+	m, err := f.statusServer.Describe(ctx, req)
+	m.Domain = "foreign"
+	return m, err
+}
+
 // serveFleeting notes each start in a file beside it, and is gone soon after.
 func serveFleeting() {
 	f, err := os.OpenFile(os.Args[0]+".starts", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
@@ -332,6 +385,29 @@ func serveApp() {
 		os.Exit(1)
 	}
 	fmt.Println(p.offering()[0].state().proc.child.ID())
+	select {}
+}
+
+// serveAppWithChild is an app whose plugin has started a process in a session of its own.
+func serveAppWithChild() {
+	host := &testHost{values: values{"plugins.dir": filepath.Dir(os.Args[0]) + "/plugins", "plugins.parent.isolation": "trusted"}, log: &syncBuffer{}}
+	p := Provide(Options{})
+	if err := p.Start(context.Background(), host); err != nil {
+		fmt.Println("error", err)
+		os.Exit(1)
+	}
+	s, err := catalog.NewSnapshot(p.Offer())
+	if err != nil {
+		os.Exit(2)
+	}
+	out, _, err := run.NewEngine(run.Options{}).Invoke(context.Background(), run.Request{
+		View: s.View(auth.Local(), exposure.Full, false), Principal: auth.Local(), ID: catalog.PluginID("parent", "begin"), Input: json.RawMessage(`{"session":true}`), Surface: "app",
+	})
+	var child parentOut
+	if err != nil || json.Unmarshal(out, &child) != nil {
+		os.Exit(3)
+	}
+	fmt.Println(child.Child, p.offering()[0].state().proc.folder)
 	select {}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/schema"
+	"github.com/koan-go/koan/plugins/internal/schemasize"
 	"github.com/koan-go/koan/plugins/internal/wire"
 )
 
@@ -38,6 +39,17 @@ func (c *configurationError) Error() string { return c.why }
 // checkManifest returns all problems of a manifest.
 func checkManifest(name string, m *wire.Manifest) error {
 	var problems []string
+	switch n, size := len(m.GetFunctions()), proto.Size(m); {
+	case n > wire.MaxFunctions:
+		return &refusal{fmt.Sprintf("refused: it has %d functions; %d are allowed", n, wire.MaxFunctions)}
+	case size > wire.MaxManifestBytes:
+		return &refusal{fmt.Sprintf("refused: its description has %d bytes; %d are allowed", size, wire.MaxManifestBytes)}
+	}
+	for _, code := range m.GetFaultCodes() {
+		if !wire.ValidFaultCode(code) {
+			problems = append(problems, fmt.Sprintf("the fault code %q is not in snake_case, or is one of the app's own", bounded(code, 64)))
+		}
+	}
 	if m.GetContractVersion() != wire.ContractVersion {
 		problems = append(problems, fmt.Sprintf("it speaks contract version %d, this app speaks %d", m.GetContractVersion(), wire.ContractVersion))
 	}
@@ -94,6 +106,9 @@ func schemaProblems(f *wire.Function) []string {
 }
 
 func objectSchema(schemas *schema.Cache, raw []byte) error {
+	if why := schemasize.Beyond(raw, wire.MaxSchemaBytes); why != "" {
+		return errors.New(why)
+	}
 	var s struct {
 		Type string `json:"type"`
 	}
@@ -116,6 +131,8 @@ func sameManifest(a, b *wire.Manifest) bool { return proto.Equal(a, b) }
 const (
 	maxDescription = 500
 	maxVersion     = 64
+	maxTitle       = 200 // of a function, as the next one
+	maxSummary     = 2 << 10
 )
 
 // ownerOf returns the description of the plugin in a manifest.
@@ -157,8 +174,8 @@ func operationsOf(p *plugin, m *wire.Manifest) []*catalog.Operation {
 				Scopes: f.GetScopes(),
 			},
 			Listing: catalog.Listing{
-				Title:   f.GetTitle(),
-				Summary: f.GetSummary(),
+				Title:   bounded(f.GetTitle(), maxTitle),
+				Summary: bounded(f.GetSummary(), maxSummary),
 				Reach:   catalog.Everywhere,
 			},
 			Work: catalog.Work{

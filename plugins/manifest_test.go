@@ -1,6 +1,8 @@
 package plugins
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -70,4 +72,43 @@ func FuzzManifest(f *testing.F) {
 		_, err := catalog.NewSnapshot(catalog.Offer{Operations: operationsOf(&plugin{configured: newConfiguration()}, &m)})
 		require.NoError(t, err)
 	})
+}
+
+// What a plugin says of itself is bounded before anything of it is used.
+func TestManifestIsBounded(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(*wire.Manifest)
+		want   string
+	}{
+		"functions": {func(m *wire.Manifest) {
+			for n := range wire.MaxFunctions {
+				m.Functions = append(m.Functions, &wire.Function{Name: fmt.Sprint("f-", n)})
+			}
+		}, "it has 1001 functions; 1000 are allowed"},
+		"a summary": {func(m *wire.Manifest) { m.Functions[0].Summary = strings.Repeat("x", 3<<20) }, "its description has 31457"},
+		"a schema": {func(m *wire.Manifest) {
+			var properties []string
+			for n := range 20_000 {
+				properties = append(properties, fmt.Sprintf(`"p%d":{"type":"string"}`, n))
+			}
+			m.Functions[0].InputSchema = []byte(`{"type":"object","properties":{` + strings.Join(properties, ",") + `}}`)
+		}, `the input schema of "say": it has `},
+		"a deep schema": {func(m *wire.Manifest) {
+			m.Functions[0].OutputSchema = []byte(`{"type":"object","properties":{"a":` + strings.Repeat(`{"items":`, 300) + "{}" + strings.Repeat("}", 300) + `}}`)
+		}, `the output schema of "say": it is nested more than 200 levels deep`},
+		"a fault code":           {func(m *wire.Manifest) { m.FaultCodes = []string{"Too Loud"} }, `the fault code "Too Loud" is not in snake_case`},
+		"a fault code of Koan's": {func(m *wire.Manifest) { m.FaultCodes = []string{"not_found"} }, `the fault code "not_found" is not in snake_case, or is one of the app's own`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := checkManifest("echo", manifest(c.change))
+			require.ErrorContains(t, err, c.want)
+			require.ErrorAs(t, err, new(*refusal))
+		})
+	}
+	long := operationsOf(&plugin{configured: newConfiguration()}, manifest(func(m *wire.Manifest) {
+		m.Functions[0].Summary, m.Functions[0].Title = strings.Repeat("x", 10_000), strings.Repeat("y", 10_000)
+	}))[0]
+	require.LessOrEqual(t, len(long.Summary), maxSummary+len("…"))
+	require.LessOrEqual(t, len(long.Title), maxTitle+len("…"))
 }

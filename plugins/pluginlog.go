@@ -14,8 +14,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/koan-go/koan/plugins/internal/jail"
 )
 
 // Bounds of a plugin's output in the log: a burst, and a rate after it. What exceeds them
@@ -44,7 +42,7 @@ type pluginLog struct {
 	at      time.Time
 	dropped int // and not reported yet
 	report  *time.Timer
-	failure string // why the jail has not started the process
+	last    string // line of its standard error, or the panic that it ended with
 }
 
 func newPluginLog(log *slog.Logger) *pluginLog {
@@ -78,13 +76,6 @@ func (o *pluginLog) reportDropped() {
 	if n > 0 {
 		o.log.Warn(fmt.Sprintf("the plugin logs too much: %d lines dropped", n))
 	}
-}
-
-// notStarted returns why the jail has not started the process; "" where it has, or there is none.
-func (o *pluginLog) notStarted() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.failure
 }
 
 // close logs lines that were dropped since the last report.
@@ -132,6 +123,26 @@ func (l *lines) Write(p []byte) (int, error) {
 	}
 }
 
+// lastWords returns what the process wrote last to its standard error, "" for nothing: the
+// panic that it ended with, or the last line.
+func (o *pluginLog) lastWords() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.last
+}
+
+func (o *pluginLog) remember(line string) {
+	const most = 500
+	if line = bounded(strings.TrimSpace(line), most); line == "" {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !strings.HasPrefix(o.last, "panic: ") {
+		o.last = line
+	}
+}
+
 // readStderr reads the standard error of the process to its end: the plugin's log, as the kit
 // writes it, and any other text.
 func (o *pluginLog) readStderr(from io.Reader) {
@@ -142,11 +153,7 @@ func (o *pluginLog) readStderr(from io.Reader) {
 		case len(line) == 0:
 		case o.entry(line):
 		default:
-			if why, ok := bytes.CutPrefix(line, []byte(jail.FailurePrefix)); ok {
-				o.mu.Lock()
-				o.failure = string(bytes.TrimSpace(why))
-				o.mu.Unlock()
-			}
+			o.remember(string(line))
 			if bytes.HasPrefix(line, []byte("panic: ")) || bytes.HasPrefix(line, []byte("fatal error: ")) {
 				level = slog.LevelError // and all that follows: the process ends with it
 			}
@@ -176,6 +183,7 @@ func (o *pluginLog) entry(line []byte) bool {
 	if !o.admit(len(line)) {
 		return true
 	}
+	o.remember(message)
 	level := slog.LevelInfo
 	if name, ok := entry["@level"].(string); ok {
 		_ = level.UnmarshalText([]byte(name)) // an unknown one leaves it at info

@@ -42,7 +42,7 @@ func TestOperations(t *testing.T) {
 			"text": {"type": "string", "description": "what to say"},
 			"sleepMs": {"type": "integer", "minimum": 0},
 			"size": {"type": "integer"},
-			"do": {"type": "string", "enum": ["read","get","hoard","fill","panic","fault","error","print","deaf","progress","die","late","made-up","quota","script"]}
+			"do": {"type": "string", "enum": ["read","get","hoard","fill","panic","fault","error","print","deaf","progress","die","late","made-up","quota","script","own","undeclared"]}
 		}}`, string(say.Input))
 	require.Equal(t, catalog.Effects{Outside: true}, s.Operation(catalog.PluginID("echo", "send")).Effects)
 	require.Equal(t, 200*time.Millisecond, s.Operation(catalog.PluginID("echo", "hurry")).Timeout)
@@ -87,6 +87,9 @@ func TestCall(t *testing.T) {
 	require.Equal(t, "t1", out.Trace)
 	require.NotEmpty(t, out.Key)
 	require.True(t, out.Local)
+	require.Equal(t, auth.Local().Subject, out.Subject)
+	require.Equal(t, auth.Local().Scopes, out.Scopes)
+	require.Equal(t, auth.Local().Sets, out.Sets)
 	require.Equal(t, "moin", out.Setting)
 	for _, env := range out.Env {
 		require.NotContains(t, env, "SECRET_TOKEN")
@@ -96,6 +99,7 @@ func TestCall(t *testing.T) {
 		out, err := b.as(auth.Principal{Subject: auth.Local().Subject, Scopes: []string{catalog.ScopeCall}, Sets: []string{auth.All}}, "say", echoIn{})
 		require.NoError(t, err)
 		require.False(t, out.Local)
+		require.Equal(t, []string{catalog.ScopeCall}, out.Scopes)
 	})
 
 	t.Run("output fits its schema", func(t *testing.T) {

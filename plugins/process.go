@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -22,7 +23,10 @@ import (
 	goplugin "github.com/hashicorp/go-plugin"
 	"github.com/hashicorp/go-plugin/runner"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/koan-go/koan/plugins/internal/wire"
 )
@@ -47,15 +51,19 @@ type process struct {
 	hung   atomic.Bool
 }
 
+// folderPrefix begins the names of the folders of sockets.
+const folderPrefix = "koan-plugin-"
+
 // stopGrace is how long a process may take to exit when it is asked to.
 const stopGrace = 3 * time.Second
 
-// launch starts the plugin's executable and makes the handshake, until ctx ends.
-func (pl *plugin) launch(ctx context.Context) (*process, error) {
+// launch starts the plugin's executable and makes the handshake, until ctx ends. idle is called if the process
+// does nothing, and is not ready either.
+func (pl *plugin) launch(ctx context.Context, idle func()) (*process, error) {
 	p := &process{started: time.Now(), gone: make(chan struct{}), output: newPluginLog(pl.log)}
 	var err error
 	// go-plugin leaves its own folder behind when the executable cannot be run.
-	if p.folder, err = os.MkdirTemp("", "koan-plugin-"); err != nil {
+	if p.folder, err = os.MkdirTemp("", folderName()); err != nil {
 		return nil, err
 	}
 	if p.place, err = newPlace(ctx, pl, p.folder, &machine); err != nil {
@@ -81,10 +89,12 @@ func (pl *plugin) launch(ctx context.Context) (*process, error) {
 			return p.child, p.child.prepare(cmd.Env, shared)
 		},
 	})
+	unwatch := p.child.watchIdle(idle)
 	protocol, err := p.client.Client()
+	unwatch()
 	if err != nil {
 		p.stop()
-		return nil, err
+		return nil, p.startError(err)
 	}
 	service, err := protocol.Dispense(wire.Service)
 	if err != nil {
@@ -153,6 +163,19 @@ func bytesIn(folder string) (n int64) {
 	return n
 }
 
+// startError is the error of a handshake, with what the process said of it.
+func (p *process) startError(err error) error {
+	words := p.output.lastWords()
+	if words == "" {
+		return err
+	}
+	why := oneLine(err)
+	if how := p.child.exitedByItself(); how != "" {
+		why = "it ended before it was ready (" + how + ")"
+	}
+	return fmt.Errorf("%s; its last words: %s", why, words)
+}
+
 // ready reports whether calls can be sent: the process was not discarded, the connection
 // is open, and the process has not just exited.
 func (p *process) ready() bool {
@@ -174,21 +197,35 @@ func (p *process) kill() { _ = p.child.Kill(context.Background()) }
 // stop returns.
 func (p *process) stop() {
 	p.discard()
-	done := make(chan struct{})
-	go func() {
-		p.client.Kill()
-		close(done)
-	}()
-	select {
-	case <-done:
-	case <-time.After(stopGrace):
+	if p.conn != nil && !p.child.hasExited() {
+		p.askToExit()
 	}
 	p.kill()
-	<-done
+	p.client.Kill() // what go-plugin keeps of it
 	p.child.drain()
 	p.output.close()
 	p.place.close()
 	_ = os.RemoveAll(p.folder)
+}
+
+// shutdown is go-plugin's own method to end a plugin. Those that are not made with go-plugin need
+// not have it: they get SIGTERM.
+const shutdown = "/plugin.GRPCController/Shutdown"
+
+// askToExit asks a process to exit, and waits for that as long as it may take.
+func (p *process) askToExit() {
+	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
+	defer cancel()
+	go func() {
+		if err := p.conn.Conn.Invoke(ctx, shutdown, &emptypb.Empty{}, &emptypb.Empty{}); status.Code(err) == codes.Unimplemented {
+			p.child.terminate()
+		}
+	}()
+	select {
+	case <-p.child.exited:
+	case <-ctx.Done():
+		p.output.log.Warn("the plugin has not ended when it was asked to; it is killed", "after", stopGrace)
+	}
 }
 
 // environment is the part of the app's environment that a plugin gets: variables by which
@@ -232,7 +269,7 @@ var _ runner.Runner = (*child)(nil)
 const markKey = "KOAN_PLUGIN_PROCESS"
 
 func newChild(path string, in *place, out *pluginLog) *child {
-	return &child{path: path, place: in, mark: markKey + "=" + uuid.NewString(), output: out, exited: make(chan struct{}), read: make(chan struct{})}
+	return &child{path: path, place: in, mark: markKey + "=" + owner() + "-" + uuid.NewString(), output: out, exited: make(chan struct{}), read: make(chan struct{})}
 }
 
 // prepare makes the child ready for Start. shared is the folder in which it makes its socket.
@@ -295,6 +332,71 @@ func (c *child) reap(process *os.Process) {
 	_ = c.stderr.Close()
 }
 
+// exitedByItself says how the process ended, "" if it runs or was killed from here.
+func (c *child) exitedByItself() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.reaped {
+		return ""
+	}
+	var ended *exec.ExitError
+	switch {
+	case c.ended == nil:
+		return "exit status 0"
+	case errors.As(c.ended, &ended) && !ended.Exited() && c.killed: // by the signal
+		return ""
+	}
+	return c.ended.Error()
+}
+
+// terminate asks the process to exit, by a signal.
+func (c *child) terminate() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pid != 0 && !c.reaped {
+		_ = c.cmd.Process.Signal(syscall.SIGTERM)
+	}
+}
+
+// watchIdle calls idle once if the process does nothing for a while, until stop is called.
+func (c *child) watchIdle(idle func()) (stop func()) {
+	over := make(chan struct{})
+	go func() {
+		look := time.NewTicker(idleAfter / idleLooks)
+		defer look.Stop()
+		var last activity
+		for quiet := 0; quiet < idleLooks; {
+			select {
+			case <-over:
+				return
+			case <-c.exited:
+				return
+			case <-look.C:
+			}
+			c.mu.Lock()
+			now := activityOf(c.pid)
+			c.mu.Unlock()
+			if quiet++; now.busy || now != last {
+				quiet, last = 0, now
+			}
+		}
+		idle()
+	}()
+	return func() { close(over) }
+}
+
+// A process that is not ready and has done nothing for so long waits for something, or is no plugin.
+const (
+	idleAfter = 2 * time.Second
+	idleLooks = 20
+)
+
+// activity is what a process has done until now.
+type activity struct {
+	busy bool   // it runs, or waits for the processor or the disk
+	time uint64 // of the processor that it has used
+}
+
 // Wait waits for the end of the process.
 func (c *child) Wait(context.Context) error {
 	<-c.exited
@@ -324,16 +426,8 @@ func (c *child) hasExited() bool {
 	return c.reaped || hasEnded(c.pid)
 }
 
-// Diagnose says what is or may be wrong with an executable that prints nothing.
-func (c *child) Diagnose(ctx context.Context) string {
-	select {
-	case <-c.read: // it has ended
-	case <-time.After(drainTime):
-	case <-ctx.Done():
-	}
-	if why := c.output.notStarted(); why != "" {
-		return "(" + why + ")"
-	}
+// Diagnose says what may be wrong with an executable that prints nothing.
+func (c *child) Diagnose(context.Context) string {
 	return "(it is not a Koan plugin, was built for another system, or exited before the handshake)"
 }
 

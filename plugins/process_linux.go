@@ -40,26 +40,53 @@ func awaitEnd(pid int) bool {
 	}
 }
 
-// residentBytes returns what a process and those below it hold in memory; what they share counts for each.
-func residentBytes(pid int) int64 {
-	of := "/proc/" + strconv.Itoa(pid)
-	var bytesHeld int64
-	if text, err := os.ReadFile(of + "/statm"); err == nil {
-		if fields := strings.Fields(string(text)); len(fields) > 1 {
-			pages, _ := strconv.ParseInt(fields[1], 10, 64)
-			bytesHeld = pages * int64(os.Getpagesize())
-		}
-	}
-	threads, _ := filepath.Glob(of + "/task/*/children")
+// family lists a process and those below it.
+func family(pid int) []int {
+	out := []int{pid}
+	threads, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/children")
 	for _, thread := range threads {
 		text, _ := os.ReadFile(thread)
 		for _, child := range strings.Fields(string(text)) {
 			if n, err := strconv.Atoi(child); err == nil {
-				bytesHeld += residentBytes(n)
+				out = append(out, family(n)...)
 			}
 		}
 	}
-	return bytesHeld
+	return out
+}
+
+// residentBytes returns what a process and those below it hold in memory; what they share counts for each.
+func residentBytes(pid int) (n int64) {
+	for _, member := range family(pid) {
+		text, _ := os.ReadFile("/proc/" + strconv.Itoa(member) + "/statm")
+		if fields := strings.Fields(string(text)); len(fields) > 1 {
+			pages, _ := strconv.ParseInt(fields[1], 10, 64)
+			n += pages * int64(os.Getpagesize())
+		}
+	}
+	return n
+}
+
+// activityOf returns what a process and those below it have done; one of which nothing is known counts as busy.
+func activityOf(pid int) (all activity) {
+	for _, member := range family(pid) {
+		one := activityOfOne(member)
+		all.busy, all.time = all.busy || one.busy, all.time+one.time
+	}
+	return all
+}
+
+func activityOfOne(pid int) activity {
+	raw, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	_, after, ok := bytes.Cut(raw, []byte(") ")) // the name may have anything in it but is followed by the state
+	fields := bytes.Fields(after)
+	const state, user, system = 0, 11, 12
+	if err != nil || !ok || len(fields) <= system {
+		return activity{busy: true}
+	}
+	inUser, errUser := strconv.ParseUint(string(fields[user]), 10, 64)
+	inSystem, errSystem := strconv.ParseUint(string(fields[system]), 10, 64)
+	return activity{busy: errUser != nil || errSystem != nil || fields[state][0] == 'R' || fields[state][0] == 'D', time: inUser + inSystem}
 }
 
 // sweep kills the processes that have a mark in their environment: those that a plugin has
@@ -76,6 +103,14 @@ func sweep(mark string) {
 }
 
 func sweepOnce(mark []byte) (found bool) {
+	return killEach(func(_ string, environ []byte) bool {
+		return slices.ContainsFunc(bytes.Split(environ, []byte{0}), func(v []byte) bool { return bytes.Equal(v, mark) })
+	})
+}
+
+// killEach kills the processes that end says of, by their environment, and reports whether there
+// were any.
+func killEach(end func(pid string, environ []byte) bool) (found bool) {
 	all, err := os.ReadDir("/proc")
 	if err != nil {
 		return false
@@ -91,7 +126,7 @@ func sweepOnce(mark []byte) (found bool) {
 			continue
 		}
 		env, err := os.ReadFile(filepath.Join("/proc", e.Name(), "environ"))
-		if err == nil && slices.ContainsFunc(bytes.Split(env, []byte{0}), func(v []byte) bool { return bytes.Equal(v, mark) }) {
+		if err == nil && end(e.Name(), env) {
 			found = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) == nil || found
 		}
 		_ = unix.Close(fd)

@@ -154,6 +154,7 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 		return err
 	}
 	p.life, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	p.ended.Go(sweepOrphans)
 	for _, e := range found {
 		p.current[e.name] = newPlugin(e, p.given[e.name], p)
 	}

@@ -11,6 +11,10 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
@@ -91,7 +95,7 @@ func (p *plugin) supervise(ctx context.Context, slots chan struct{}) {
 			})
 			return
 		}
-		proc, err := p.startOne(ctx, slots)
+		proc, err := p.startOne(ctx, slots, tried)
 		if err == nil {
 			tried()
 			if lived := p.watch(ctx, proc); lived > stableAfter || proc.used.Load() { // what it died of is a call: only that one waits
@@ -119,14 +123,21 @@ func (p *plugin) replaced() bool {
 	return p.retired
 }
 
-func (p *plugin) startOne(ctx context.Context, slots chan struct{}) (*process, error) {
+// startOne starts a process in its turn. One that does nothing keeps neither its turn nor the app's
+// start waiting, which tried ends.
+func (p *plugin) startOne(ctx context.Context, slots chan struct{}, tried func()) (*process, error) {
 	select {
 	case slots <- struct{}{}:
-		defer func() { <-slots }()
-		return p.start(ctx)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	leave := sync.OnceFunc(func() { <-slots })
+	defer leave()
+	return p.start(ctx, func() {
+		p.log.Warn("the plugin takes long to start; nobody waits for it", "path", p.path)
+		leave()
+		tried()
+	})
 }
 
 // failed records why a start failed, and reports whether to try again.
@@ -164,13 +175,13 @@ func (p *plugin) watch(ctx context.Context, proc *process) time.Duration {
 }
 
 // start starts a process, reads its manifest and configures it.
-func (p *plugin) start(ctx context.Context) (*process, error) {
+func (p *plugin) start(ctx context.Context, idle func()) (*process, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	err := errMoreFolders
 	for range 3 { // one whose manifest is another each time never starts
-		proc, failed := p.launch(ctx)
+		proc, failed := p.launch(ctx, idle)
 		if failed != nil {
 			return nil, explain(failed)
 		}
@@ -206,7 +217,10 @@ func oneLine(err error) string { return strings.Join(strings.Fields(err.Error())
 func (p *plugin) admit(ctx context.Context, proc *process) error {
 	ctx, cancel := context.WithTimeout(ctx, p.provider.opts.StartTimeout)
 	defer cancel()
-	m, err := proc.conn.Describe(ctx, &wire.DescribeRequest{App: p.provider.host.App(), AppVersion: p.provider.host.Version()})
+	m, err := proc.conn.Describe(ctx, &wire.DescribeRequest{App: p.provider.host.App(), AppVersion: p.provider.host.Version()}, grpc.MaxCallRecvMsgSize(2*wire.MaxManifestBytes))
+	if status.Code(err) == codes.ResourceExhausted {
+		return &refusal{fmt.Sprintf("refused: its description has more than %d bytes", wire.MaxManifestBytes)}
+	}
 	if err != nil {
 		return fmt.Errorf("describing itself failed: %w", err)
 	}

@@ -28,8 +28,11 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/schema/gotype"
+	"github.com/koan-go/koan/plugins/internal/wire"
 )
 
 // Plugin is a whole plugin.
@@ -45,7 +48,9 @@ type Plugin struct {
 	// Configure gets the values of all Settings, once, before the first call. Its error
 	// ends the app's start; it should name the wrong setting. It may be nil.
 	Configure func(ctx context.Context, settings map[string]string) error
-	Functions []Function
+	// FaultCodes are codes of the plugin's own, in snake_case, that its functions may end in (Fault).
+	FaultCodes []string
+	Functions  []Function
 }
 
 // Setting is one key of the configuration below plugins.<domain>.
@@ -80,10 +85,20 @@ type Call struct {
 	// Local says that the person at the app's machine made the run, and not somebody whom a
 	// token or an issuer names: who has the machine's files anyway.
 	Local bool
+	// Caller is who calls. Its rights have been checked: what it may do with data of the app's is the
+	// app's to decide, and what it may do with the plugin's the plugin's.
+	Caller Caller
 	// Log writes to the app's log, with the call's id.
 	Log *slog.Logger
 
 	progress func(done, total float64, message string)
+}
+
+// Caller is who makes a call.
+type Caller struct {
+	Subject string
+	Scopes  []string
+	Sets    []string // names and patterns
 }
 
 // Progress reports to the caller how far the call is. total 0 means unknown. It must
@@ -112,8 +127,9 @@ type Function struct {
 // Func makes a function of a plugin from a Go function. name is in kebab-case, summary one
 // sentence for people and models. The JSON Schemas come from In and Out, which must be
 // structs: json tags name the fields, omitempty makes one optional, and jsonschema tags
-// describe it (`jsonschema:"minimum=1"`, `jsonschema_description:"how many"`). Fields that
-// In does not have are rejected.
+// describe it (`jsonschema:"minimum=1"`, `jsonschema_description:"how many"`). Fields of In with
+// a default (`jsonschema:"default=6"`) may be left out, and have it then. Fields that In does not
+// have are rejected.
 //
 // A fault (package framework/fault) that fn returns reaches the caller unchanged if its
 // code is about a call; any other error, or a panic, is logged, and the caller gets
@@ -122,7 +138,7 @@ type Function struct {
 func Func[In, Out any](name, summary string, fn func(context.Context, Call, In) (Out, error), opts ...Option) Function {
 	f := Function{name: name, summary: summary}
 	var err error
-	if f.input, err = gotype.Of[In](); err != nil {
+	if f.input, err = gotype.Input[In](); err != nil {
 		f.problem = errors.Join(f.problem, fmt.Errorf("input: %w", err))
 	}
 	if f.output, err = gotype.Of[Out](); err != nil {
@@ -130,6 +146,10 @@ func Func[In, Out any](name, summary string, fn func(context.Context, Call, In) 
 	}
 	f.invoke = func(ctx context.Context, call Call, raw json.RawMessage) (json.RawMessage, error) {
 		var in In
+		raw, err := gotype.WithDefaults(f.input, raw)
+		if err != nil {
+			return nil, err
+		}
 		if err := gotype.Decode(raw, &in); err != nil {
 			return nil, err
 		}
@@ -196,6 +216,16 @@ func (p Plugin) check() error {
 	}
 	if len(p.Functions) == 0 {
 		problems = append(problems, "it has no functions")
+	}
+	for _, code := range p.FaultCodes {
+		if !wire.ValidFaultCode(code) {
+			problems = append(problems, fmt.Sprintf("the fault code %q is not in snake_case, or is one of the app's own", code))
+		}
+	}
+	if n := len(p.Functions); n > wire.MaxFunctions {
+		problems = append(problems, fmt.Sprintf("it has %d functions; %d are allowed", n, wire.MaxFunctions))
+	} else if n := proto.Size(p.manifest()); n > wire.MaxManifestBytes {
+		problems = append(problems, fmt.Sprintf("its description has %d bytes; %d are allowed", n, wire.MaxManifestBytes))
 	}
 	seen := map[string]bool{}
 	for _, f := range p.Functions {

@@ -2,10 +2,13 @@ package kit
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/plugins/internal/wire"
 )
 
 type item struct {
@@ -37,9 +40,12 @@ func TestSchema(t *testing.T) {
 
 func TestCheckReportsAllMistakes(t *testing.T) {
 	bad := Func("Bad Name", "", func(context.Context, Call, string) (int, error) { return 0, nil }, Example(func() {}))
-	err := Plugin{Domain: "Über", Functions: []Function{bad, {}, Func("ok", "", count), Func("ok", "", count)}}.check()
-	for _, want := range []string{`"Über" is not`, "version is empty", `"Bad Name" is not`, "input: string is not a struct", "output: int is not a struct", "example:", "not made with kit.Func", `"ok" is declared twice`} {
+	err := Plugin{Domain: "Über", FaultCodes: []string{"not_found", "Loud"}, Functions: []Function{bad, {}, Func("ok", "", count), Func("ok", "", count)}}.check()
+	for _, want := range []string{`"Über" is not`, "version is empty", `"Bad Name" is not`, "input: string is not a struct", "output: int is not a struct", "example:", "not made with kit.Func", `"ok" is declared twice`, `the fault code "not_found"`, `the fault code "Loud"`} {
 		require.ErrorContains(t, err, want)
 	}
+	many := make([]Function, wire.MaxFunctions+1)
+	require.ErrorContains(t, Plugin{Domain: "many", Functions: many}.check(), "it has 1001 functions; 1000 are allowed")
+	require.ErrorContains(t, Plugin{Domain: "long", Description: strings.Repeat("x", 2<<20)}.check(), "its description has 2097")
 	require.NoError(t, Plugin{Domain: "fine", Version: "1", Functions: []Function{Func("ok", "", count)}}.check())
 }

@@ -95,13 +95,17 @@ func newServer(p Plugin, log *slog.Logger) *server {
 
 // Describe returns the manifest.
 func (s *server) Describe(context.Context, *wire.DescribeRequest) (*wire.Manifest, error) {
+	return s.plugin.manifest(), nil
+}
+
+func (p Plugin) manifest() *wire.Manifest {
 	m := &wire.Manifest{
-		ContractVersion: wire.ContractVersion, Domain: s.plugin.Domain, Version: s.plugin.Version, Description: s.plugin.Description,
+		ContractVersion: wire.ContractVersion, Domain: p.Domain, Version: p.Version, Description: p.Description, FaultCodes: p.FaultCodes,
 	}
-	for _, k := range s.plugin.Settings {
+	for _, k := range p.Settings {
 		m.Settings = append(m.Settings, &wire.Setting{Key: k.Key, DefaultValue: k.Default, Help: k.Help, Secret: k.Secret, Folder: k.Folder})
 	}
-	for _, f := range s.plugin.Functions {
+	for _, f := range p.Functions {
 		m.Functions = append(m.Functions, &wire.Function{
 			Name: f.name, Title: f.title, Summary: f.summary, InputSchema: f.input, OutputSchema: f.output,
 			Effects: &wire.Effects{
@@ -111,7 +115,7 @@ func (s *server) Describe(context.Context, *wire.DescribeRequest) (*wire.Manifes
 			Example: f.example, TimeoutMs: f.timeout.Milliseconds(), Scopes: f.scopes,
 		})
 	}
-	return m, nil
+	return m
 }
 
 // Configure passes the settings to the author's Configure.
@@ -152,6 +156,7 @@ func (s *server) Call(req *wire.CallRequest, stream grpc.ServerStreamingServer[w
 	}
 	call := Call{
 		ID: req.GetCallId(), Key: req.GetKey(), Set: req.GetSet(), Trace: req.GetTrace(), DryRun: req.GetDryRun(), Local: req.GetLocal(), Log: log,
+		Caller: Caller{Subject: req.GetSubject(), Scopes: req.GetScopes(), Sets: req.GetSets()},
 		progress: func(done, total float64, message string) {
 			_ = send(&wire.CallEvent{Event: &wire.CallEvent_Progress{Progress: &wire.Progress{Done: done, Total: total, Message: strings.ToValidUTF8(message, "?")}}}, false)
 		},
@@ -168,6 +173,10 @@ func (s *server) Call(req *wire.CallRequest, stream grpc.ServerStreamingServer[w
 	}
 	if ended := stream.Context().Err(); ended != nil {
 		return status.FromContextError(ended).Err() // nobody listens any more
+	}
+	var own *Fault
+	if errors.As(err, &own) {
+		err = own.onWire(s.plugin.FaultCodes)
 	}
 	f := fault.From(err)
 	if f.Code == fault.Internal || !errors.As(err, new(*fault.Fault)) { // the caller does not see its text

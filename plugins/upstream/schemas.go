@@ -2,11 +2,11 @@ package upstream
 
 import (
 	"encoding/json"
-	"fmt"
 	"regexp"
 	"strings"
 
 	"github.com/koan-go/koan/framework/schema"
+	"github.com/koan-go/koan/plugins/internal/schemasize"
 )
 
 // usableInput returns a tool's input schema without what cannot be used of it, and says so:
@@ -41,7 +41,7 @@ func usableOutput(raw json.RawMessage, unusable func(json.RawMessage) string) js
 // withoutUnusable returns a schema without what cannot be used of it, nil if nothing can, and
 // what that is.
 func withoutUnusable(raw json.RawMessage) (usable json.RawMessage, notes []string) {
-	if beyond(raw) != "" {
+	if schemasize.Beyond(raw, maxSchema) != "" {
 		return nil, nil
 	}
 	usable, left, err := schema.Usable(raw)
@@ -85,7 +85,7 @@ func unusable(raw json.RawMessage) string {
 	if absent(raw) {
 		return ""
 	}
-	if why := beyond(raw); why != "" {
+	if why := schemasize.Beyond(raw, maxSchema); why != "" {
 		return why
 	}
 	var object map[string]json.RawMessage
@@ -96,38 +96,6 @@ func unusable(raw json.RawMessage) string {
 		return plainText(ownName.ReplaceAllString(err.Error(), "it"), 200)
 	}
 	return ""
-}
-
-// beyond returns why a schema is too much for the validator, "" if it is not.
-func beyond(raw json.RawMessage) string {
-	switch {
-	case len(raw) > maxSchema:
-		return fmt.Sprintf("it has %d bytes, and %d are the most", len(raw), maxSchema)
-	case deeper(raw, maxSchemaDepth):
-		return fmt.Sprintf("it is nested more than %d levels deep", maxSchemaDepth)
-	}
-	return ""
-}
-
-// deeper reports whether objects and lists of a JSON text are nested more than n levels deep.
-func deeper(raw json.RawMessage, n int) bool {
-	depth, inString := 0, false
-	for i := 0; i < len(raw); i++ {
-		switch c := raw[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{' || c == '[':
-			if depth++; depth > n {
-				return true
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return false
 }
 
 // ownName is the validator's name of a schema without one.

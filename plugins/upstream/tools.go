@@ -78,10 +78,6 @@ const (
 	maxSchema      = 256 << 10
 )
 
-// maxSchemaDepth bounds how deeply objects and lists of a schema are nested: the validator's
-// time grows with its square, and beyond.
-const maxSchemaDepth = 200
-
 // newOffer makes operations from a listing. A tool that cannot be offered does not affect
 // the others.
 func newOffer(s *server, l *listing) *offer {

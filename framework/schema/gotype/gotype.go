@@ -24,7 +24,13 @@ import (
 
 // Of returns the JSON Schema 2020-12 of a struct as encoding/json writes it,
 // without an $id, with named types in $defs, closed to unknown fields.
-func Of[T any]() (json.RawMessage, error) {
+func Of[T any]() (json.RawMessage, error) { return of[T](func(*jsonschema.Schema) {}) }
+
+// Input returns Of for the input of a function: members with a default (`jsonschema:"default=6"`) are
+// not required, as WithDefaults fills them in.
+func Input[T any]() (json.RawMessage, error) { return of[T](admitDefaults) }
+
+func of[T any](change func(*jsonschema.Schema)) (json.RawMessage, error) {
 	t := reflect.TypeFor[T]()
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -37,9 +43,11 @@ func Of[T any]() (json.RawMessage, error) {
 	s := r.ReflectFromType(t)
 	for name, def := range s.Definitions {
 		admitNull(def, defined[name])
+		change(def)
 	}
 	if s.Ref == "" { // the struct has no name
 		admitNull(s, t)
+		change(s)
 	} else if err := expand(s, strings.TrimPrefix(s.Ref, refPrefix)); err != nil {
 		return nil, fmt.Errorf("no schema for %s: %w", t, err)
 	}

@@ -1,8 +1,11 @@
 // The contract between an app and its plugins, version 1 (DESIGN section 5).
 //
 // Transport: hashicorp/go-plugin, protocol "grpc". The host starts the plugin's
-// executable; the plugin prints go-plugin's handshake line and serves Plugin.
-// Cancellation and the deadline of a call are those of gRPC.
+// executable; the plugin prints go-plugin's handshake line and serves Plugin, and
+// gRPC's health service, which the host asks whether the process is well.
+// Cancellation and the deadline of a call are those of gRPC. The host ends a plugin
+// by plugin.GRPCController/Shutdown of go-plugin, or by SIGTERM where the plugin does
+// not have that; 3 s later it kills the process.
 //
 // Within one contract version fields are only ever added; a change of meaning
 // is a new version.
@@ -89,6 +92,7 @@ type Manifest struct {
 	Description     string                 `protobuf:"bytes,4,opt,name=description,proto3" json:"description,omitempty"`
 	Functions       []*Function            `protobuf:"bytes,5,rep,name=functions,proto3" json:"functions,omitempty"`
 	Settings        []*Setting             `protobuf:"bytes,6,rep,name=settings,proto3" json:"settings,omitempty"`
+	FaultCodes      []string               `protobuf:"bytes,7,rep,name=fault_codes,json=faultCodes,proto3" json:"fault_codes,omitempty"` // of faults of the plugin's own, snake_case; callers get execution_error with the code in details.code
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -161,6 +165,13 @@ func (x *Manifest) GetFunctions() []*Function {
 func (x *Manifest) GetSettings() []*Setting {
 	if x != nil {
 		return x.Settings
+	}
+	return nil
+}
+
+func (x *Manifest) GetFaultCodes() []string {
+	if x != nil {
+		return x.FaultCodes
 	}
 	return nil
 }
@@ -518,9 +529,12 @@ type CallRequest struct {
 	// Reserved for calls back into the host: a token that is valid for this call
 	// and its caller's rights. Contract version 1 always sends it empty, and its
 	// hosts serve no call back.
-	Token         string `protobuf:"bytes,9,opt,name=token,proto3" json:"token,omitempty"`
-	Parts         bool   `protobuf:"varint,10,opt,name=parts,proto3" json:"parts,omitempty"` // the host takes a long output in parts
-	Local         bool   `protobuf:"varint,11,opt,name=local,proto3" json:"local,omitempty"` // the person at the app's machine made the run
+	Token         string   `protobuf:"bytes,9,opt,name=token,proto3" json:"token,omitempty"`
+	Parts         bool     `protobuf:"varint,10,opt,name=parts,proto3" json:"parts,omitempty"`    // the host takes a long output in parts
+	Local         bool     `protobuf:"varint,11,opt,name=local,proto3" json:"local,omitempty"`    // the person at the app's machine made the run
+	Subject       string   `protobuf:"bytes,12,opt,name=subject,proto3" json:"subject,omitempty"` // who calls
+	Scopes        []string `protobuf:"bytes,13,rep,name=scopes,proto3" json:"scopes,omitempty"`   // of the caller
+	Sets          []string `protobuf:"bytes,14,rep,name=sets,proto3" json:"sets,omitempty"`       // names and patterns of those that the caller may name
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -630,6 +644,27 @@ func (x *CallRequest) GetLocal() bool {
 		return x.Local
 	}
 	return false
+}
+
+func (x *CallRequest) GetSubject() string {
+	if x != nil {
+		return x.Subject
+	}
+	return ""
+}
+
+func (x *CallRequest) GetScopes() []string {
+	if x != nil {
+		return x.Scopes
+	}
+	return nil
+}
+
+func (x *CallRequest) GetSets() []string {
+	if x != nil {
+		return x.Sets
+	}
+	return nil
 }
 
 type CallEvent struct {
@@ -868,14 +903,16 @@ const file_plugin_proto_rawDesc = "" +
 	"\x0fDescribeRequest\x12\x10\n" +
 	"\x03app\x18\x01 \x01(\tR\x03app\x12\x1f\n" +
 	"\vapp_version\x18\x02 \x01(\tR\n" +
-	"appVersion\"\xf6\x01\n" +
+	"appVersion\"\x97\x02\n" +
 	"\bManifest\x12)\n" +
 	"\x10contract_version\x18\x01 \x01(\x05R\x0fcontractVersion\x12\x16\n" +
 	"\x06domain\x18\x02 \x01(\tR\x06domain\x12\x18\n" +
 	"\aversion\x18\x03 \x01(\tR\aversion\x12 \n" +
 	"\vdescription\x18\x04 \x01(\tR\vdescription\x126\n" +
 	"\tfunctions\x18\x05 \x03(\v2\x18.koan.plugin.v1.FunctionR\tfunctions\x123\n" +
-	"\bsettings\x18\x06 \x03(\v2\x17.koan.plugin.v1.SettingR\bsettings\"\x84\x01\n" +
+	"\bsettings\x18\x06 \x03(\v2\x17.koan.plugin.v1.SettingR\bsettings\x12\x1f\n" +
+	"\vfault_codes\x18\a \x03(\tR\n" +
+	"faultCodes\"\x84\x01\n" +
 	"\aSetting\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12#\n" +
 	"\rdefault_value\x18\x02 \x01(\tR\fdefaultValue\x12\x12\n" +
@@ -906,7 +943,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\")\n" +
 	"\x11ConfigureResponse\x12\x14\n" +
-	"\x05fault\x18\x01 \x01(\fR\x05fault\"\x97\x02\n" +
+	"\x05fault\x18\x01 \x01(\fR\x05fault\"\xdd\x02\n" +
 	"\vCallRequest\x12\x1a\n" +
 	"\bfunction\x18\x01 \x01(\tR\bfunction\x12\x14\n" +
 	"\x05input\x18\x02 \x01(\fR\x05input\x12\x17\n" +
@@ -919,7 +956,10 @@ const file_plugin_proto_rawDesc = "" +
 	"\x05token\x18\t \x01(\tR\x05token\x12\x14\n" +
 	"\x05parts\x18\n" +
 	" \x01(\bR\x05parts\x12\x14\n" +
-	"\x05local\x18\v \x01(\bR\x05local\"\xaa\x01\n" +
+	"\x05local\x18\v \x01(\bR\x05local\x12\x18\n" +
+	"\asubject\x18\f \x01(\tR\asubject\x12\x16\n" +
+	"\x06scopes\x18\r \x03(\tR\x06scopes\x12\x12\n" +
+	"\x04sets\x18\x0e \x03(\tR\x04sets\"\xaa\x01\n" +
 	"\tCallEvent\x126\n" +
 	"\bprogress\x18\x01 \x01(\v2\x18.koan.plugin.v1.ProgressH\x00R\bprogress\x12\x18\n" +
 	"\x06output\x18\x02 \x01(\fH\x00R\x06output\x12\x16\n" +

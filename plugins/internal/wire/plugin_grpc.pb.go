@@ -1,8 +1,11 @@
 // The contract between an app and its plugins, version 1 (DESIGN section 5).
 //
 // Transport: hashicorp/go-plugin, protocol "grpc". The host starts the plugin's
-// executable; the plugin prints go-plugin's handshake line and serves Plugin.
-// Cancellation and the deadline of a call are those of gRPC.
+// executable; the plugin prints go-plugin's handshake line and serves Plugin, and
+// gRPC's health service, which the host asks whether the process is well.
+// Cancellation and the deadline of a call are those of gRPC. The host ends a plugin
+// by plugin.GRPCController/Shutdown of go-plugin, or by SIGTERM where the plugin does
+// not have that; 3 s later it kills the process.
 //
 // Within one contract version fields are only ever added; a change of meaning
 // is a new version.

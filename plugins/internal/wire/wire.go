@@ -29,6 +29,13 @@ const (
 	MaxInputBytes = 24 << 20
 )
 
+// Bounds of a manifest: all of it, and one schema.
+const (
+	MaxFunctions     = 1000
+	MaxManifestBytes = 1 << 20
+	MaxSchemaBytes   = 256 << 10
+)
+
 // PartBytes is how many bytes of a long output are sent in one part: the host counts an
 // output before it reads it, and each part fits a small buffer of gRPC's.
 const PartBytes = 30 << 10
