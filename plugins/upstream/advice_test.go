@@ -26,12 +26,12 @@ func newBroken(t *testing.T, c Config) *server {
 	dir := t.TempDir()
 	life, cancel := context.WithCancel(context.Background())
 	s := &server{
-		cfg: c, version: "1", log: slog.New(slog.DiscardHandler), cache: &cache{}, queue: queue.New(c.MaxParallel), changed: func() {}, life: lifetime{ctx: life, stop: cancel},
+		version: "1", cache: &cache{}, queue: queue.New(c.MaxParallel), changed: func() {}, life: lifetime{ctx: life, stop: cancel},
 		sessions: map[string]*session{},
-		people: &people{
+		results: results{log: slog.New(slog.DiscardHandler), faults: faults{cfg: c, people: &people{
 			command: "koan gateway", clientFile: "my files/mcp.json", known: map[[2]string]*signin.Credentials{},
 			store: signin.NewStore(filepath.Join(dir, "sign-ins"), filepath.Join(dir, "key"), nil),
-		},
+		}}},
 	}
 	t.Cleanup(s.close)
 	return s
@@ -88,7 +88,7 @@ func TestWhatCheckSays(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := newBroken(t, c.config).check(t.Context())
+			got := overview{newBroken(t, c.config)}.check(t.Context())
 			require.False(t, got.OK)
 			require.Equal(t, c.detail, got.Detail)
 			require.Equal(t, c.hint, got.Hint)

@@ -107,7 +107,7 @@ type recorder struct {
 // SendRequest implements transport.Interface.
 func (r recorder) SendRequest(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
 	a := answerOf(ctx)
-	ctx, answered := r.conn.await(ctx, req.ID, a)
+	ctx, answered := r.conn.requests.await(ctx, req.ID, a)
 	defer answered()
 	resp, err := r.Interface.SendRequest(ctx, req)
 	if err != nil && (err.Error() == "unexpected nil response" || strings.HasPrefix(err.Error(), "failed to resume the SSE stream")) {
@@ -140,9 +140,7 @@ func (r recorder) SendRequest(ctx context.Context, req transport.JSONRPCRequest)
 
 // SendNotification implements transport.Interface.
 func (r recorder) SendNotification(ctx context.Context, n mcp.JSONRPCNotification) error {
-	r.conn.mu.Lock()
-	r.conn.told = true
-	r.conn.mu.Unlock()
+	r.conn.requests.noteTold()
 	return r.Interface.SendNotification(ctx, n)
 }
 
@@ -161,45 +159,10 @@ func (r recorder) handler(library transport.RequestHandler) transport.RequestHan
 	return func(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
 		switch {
 		case asks(req.Method):
-			return r.conn.response(ctx, req), nil
+			return r.conn.calls.response(ctx, req), nil
 		case req.Method == string(mcp.MethodPing):
 			return library(ctx, req)
 		}
 		return transport.NewJSONRPCErrorResponse(req.ID, mcp.METHOD_NOT_FOUND, "this client has not declared "+plainText(req.Method, 100), nil), nil
-	}
-}
-
-// await lets unreadable end a request.
-func (conn *connection) await(ctx context.Context, request mcp.RequestId, a *answer) (waiting context.Context, done func()) {
-	raw, _ := request.MarshalJSON() // a number or a text
-	id := string(raw)
-	ctx, cancel := context.WithCancelCause(ctx)
-	fail := func(err error) {
-		if a != nil {
-			a.fail(err)
-		}
-		cancel(err)
-	}
-	conn.mu.Lock()
-	conn.noteAsked(id)
-	conn.waiting[id] = fail
-	conn.mu.Unlock()
-	return ctx, func() {
-		conn.mu.Lock()
-		conn.told = false
-		delete(conn.waiting, id)
-		conn.mu.Unlock()
-		cancel(nil)
-	}
-}
-
-// unreadable ends the request whose response cannot be read: the client library would wait for
-// another one.
-func (conn *connection) unreadable(id string, why error) {
-	conn.mu.Lock()
-	fail := conn.waiting[id]
-	conn.mu.Unlock()
-	if fail != nil {
-		fail(why)
 	}
 }

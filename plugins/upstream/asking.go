@@ -57,20 +57,27 @@ func refuseQuestion(code int, format string, args ...any) *questionError {
 // asks reports whether a method is a question that can be passed on.
 func asks(method string) bool { return method == ask.Elicitation || method == ask.Sampling }
 
+// calls are those of a connection that have no result yet.
+type calls struct {
+	mu       sync.Mutex
+	inflight map[*inflight]struct{}
+	begun    int // so far
+}
+
 // begin notes a call, and end that it has ended: then questions about it are over.
-func (conn *connection) begin(ctx context.Context, c *inflight) (context.Context, func()) {
+func (k *calls) begin(ctx context.Context, c *inflight) (context.Context, func()) {
 	c.keys = map[string]int{}
 	ctx = context.WithValue(ctx, inflightKey{}, c)
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
-	conn.mu.Lock()
-	defer conn.mu.Unlock()
-	conn.begun++
-	c.number = conn.begun
-	conn.inflight[c] = struct{}{}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.begun++
+	c.number = k.begun
+	k.inflight[c] = struct{}{}
 	return c.ctx, func() {
-		conn.mu.Lock()
-		delete(conn.inflight, c)
-		conn.mu.Unlock()
+		k.mu.Lock()
+		delete(k.inflight, c)
+		k.mu.Unlock()
 		c.cancel(errCallEnded)
 	}
 }
@@ -80,14 +87,14 @@ var errCallEnded = errors.New("upstream: the call has ended")
 // caller returns the call that a question belongs to. Over HTTP it comes on the stream of
 // its call. Over stdio nothing says which call it is about, so that it is clear only while
 // all calls in flight are of one run, whose client it is for.
-func (conn *connection) caller(ctx context.Context) (*inflight, error) {
+func (k *calls) caller(ctx context.Context) (*inflight, error) {
 	if c := inflightOf(ctx); c != nil {
 		return c, nil
 	}
-	conn.mu.Lock()
-	defer conn.mu.Unlock()
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	var first *inflight
-	for c := range conn.inflight {
+	for c := range k.inflight {
 		if first != nil && c.run != first.run {
 			return nil, refuseQuestion(mcp.INVALID_REQUEST, "calls of several callers are under way, and nothing says which of them is asked; with maxParallel: 1 there is one at a time")
 		}
@@ -102,8 +109,8 @@ func (conn *connection) caller(ctx context.Context) (*inflight, error) {
 }
 
 // answerQuestion answers a question of the server.
-func (conn *connection) answerQuestion(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-	c, err := conn.caller(ctx)
+func (k *calls) answerQuestion(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	c, err := k.caller(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -180,12 +187,12 @@ func (c *inflight) ended() error {
 }
 
 // response makes the answer to a server's request.
-func (conn *connection) response(ctx context.Context, req transport.JSONRPCRequest) *transport.JSONRPCResponse {
+func (k *calls) response(ctx context.Context, req transport.JSONRPCRequest) *transport.JSONRPCResponse {
 	params, err := json.Marshal(req.Params)
 	if err != nil {
 		return transport.NewJSONRPCErrorResponse(req.ID, mcp.INVALID_PARAMS, "the parameters cannot be read", nil)
 	}
-	result, err := conn.answerQuestion(ctx, req.Method, params)
+	result, err := k.answerQuestion(ctx, req.Method, params)
 	var refused *questionError
 	switch {
 	case errors.As(err, &refused):
@@ -217,7 +224,7 @@ func (a asker) answer(ctx context.Context, method string, params, out any) error
 	if err != nil {
 		return err
 	}
-	result, err := a.conn.answerQuestion(ctx, method, raw)
+	result, err := a.conn.calls.answerQuestion(ctx, method, raw)
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func (s *server) call(ctx context.Context, r *request) (json.RawMessage, error) 
 		if err != nil {
 			return nil, s.ended(outer, ctx, r, err)
 		}
-		if r.agreed != nil && !conn.offers(r.agreed) {
+		if r.agreed != nil && !conn.listed.offers(r.agreed) {
 			return nil, s.changedMeanwhile(r)
 		}
 		c := &inflight{server: s.cfg.ID, tool: r.tool, run: r.call.Run(), log: s.log}
@@ -127,7 +127,7 @@ func (s *server) ended(outer, ctx context.Context, r *request, err error) error 
 }
 
 // late is the fault of a call that has exceeded its time limit.
-func (s *server) late(r *request) *fault.Fault {
+func (s *faults) late(r *request) *fault.Fault {
 	f := fault.Newf(fault.ToolTimeout, "%s of the server %s did not answer in %s", r.tool, s.cfg.ID, s.cfg.Timeout).
 		WithDetails(map[string]any{"timeoutMs": s.cfg.Timeout.Milliseconds(), "upstream": s.cfg.ID})
 	if r.effects.RepeatsOutside() {
@@ -183,7 +183,7 @@ func isCut(err error) bool {
 }
 
 // broken is the fault of a server that violates the protocol, or its own schemas.
-func (s *server) broken(r *request, why string) *fault.Fault {
+func (s *faults) broken(r *request, why string) *fault.Fault {
 	f := fault.Newf(fault.UpstreamError, "%s of the server %s failed: %s", r.tool, s.cfg.ID, why)
 	if r.effects.RepeatsOutside() {
 		return f.WithRetry(fault.Never).WithHint("The call may have taken effect: check outside before calling again.")
@@ -192,7 +192,7 @@ func (s *server) broken(r *request, why string) *fault.Fault {
 }
 
 // refusedByStatus is the fault of a call that ended with an HTTP status.
-func (s *server) refusedByStatus(r *request, e *statusError) *fault.Fault {
+func (s *faults) refusedByStatus(r *request, e *statusError) *fault.Fault {
 	switch {
 	case e.status == http.StatusForbidden:
 		return fault.Newf(fault.Forbidden, "the server %s does not allow %s: %v", s.cfg.ID, r.tool, e).WithHint("%s", s.whoseRights()).Because(e)
@@ -211,13 +211,13 @@ func (s *server) refusedByStatus(r *request, e *statusError) *fault.Fault {
 }
 
 // interrupted is the fault of a call that may have reached the server before it became unavailable.
-func (s *server) interrupted(why error) *fault.Fault {
+func (s *faults) interrupted(why error) *fault.Fault {
 	return s.unavailable(why).Because(errors.Join(why, catalog.ErrInterrupted))
 }
 
 // rateLimited is the fault of a server that takes no more of something for a while; 0 is
 // one that it does not say.
-func (s *server) rateLimited(what string, e *statusError, wait time.Duration) *fault.Fault {
+func (s *faults) rateLimited(what string, e *statusError, wait time.Duration) *fault.Fault {
 	f := fault.Newf(fault.RateLimited, "the server %s takes no more %s now: %v", s.cfg.ID, what, e).Because(e)
 	if wait > 0 {
 		f = f.WithRetry(fault.Safe).WithHint("Try again in %s.", wait).WithDetails(map[string]any{"retryAfterMs": wait.Milliseconds()})
@@ -232,7 +232,7 @@ const (
 )
 
 // refused is the fault of a call that ended with an error of the protocol.
-func (s *server) refused(conn *connection, r *request, e *mcp.JSONRPCErrorDetails) *fault.Fault {
+func (s *faults) refused(conn *connection, r *request, e *mcp.JSONRPCErrorDetails) *fault.Fault {
 	text := plainText(conn.secrets.redact(e.Message), maxFaultText)
 	details := map[string]any{"upstream": s.cfg.ID, "tool": r.tool, "rpcCode": e.Code}
 	if raw, err := json.Marshal(e.Data); err == nil && e.Data != nil && len(raw) <= maxFaultContent {
@@ -266,7 +266,7 @@ type block struct {
 // there is any, else the one text, parsed if it is a JSON object or array; several blocks are a list.
 // Images, sound and embedded resources become files; for functions of modules a result with
 // anything but texts is returned whole (codemode-run-spec section 5.3.2).
-func (s *server) result(ctx context.Context, conn *connection, r *request, raw json.RawMessage) (json.RawMessage, error) {
+func (s *results) result(ctx context.Context, conn *connection, r *request, raw json.RawMessage) (json.RawMessage, error) {
 	raw, res, err := readResult(raw)
 	if err != nil {
 		return nil, s.broken(r, "its result cannot be read: "+plainText(misread(err).Error(), 300))
@@ -287,7 +287,7 @@ func (s *server) result(ctx context.Context, conn *connection, r *request, raw j
 }
 
 // valueOf returns the value of a result.
-func (s *server) valueOf(ctx context.Context, r *request, raw json.RawMessage, res *callResult) (json.RawMessage, error) {
+func (s *results) valueOf(ctx context.Context, r *request, raw json.RawMessage, res *callResult) (json.RawMessage, error) {
 	if res.Structured != nil {
 		return res.Structured, nil
 	}
@@ -296,7 +296,7 @@ func (s *server) valueOf(ctx context.Context, r *request, raw json.RawMessage, r
 
 // checkResult returns the fault of a result that is not what the tool's own schema says. A server that
 // sends its structured content as a text alone means the text.
-func (s *server) checkResult(r *request, res *callResult) *fault.Fault {
+func (s *results) checkResult(r *request, res *callResult) *fault.Fault {
 	if r.output == nil {
 		return nil
 	}
@@ -327,7 +327,7 @@ func onlyText(content []json.RawMessage) json.RawMessage {
 }
 
 // checkOutput returns the fault of an output that does not fit the operation's schema.
-func (s *server) checkOutput(r *request, out json.RawMessage) *fault.Fault {
+func (s *results) checkOutput(r *request, out json.RawMessage) *fault.Fault {
 	wrong, err := s.schemas.Violations(r.output, out)
 	if err != nil {
 		return s.broken(r, "its output cannot be checked: "+plainText(err.Error(), 300))
@@ -345,7 +345,7 @@ func (s *server) checkOutput(r *request, out json.RawMessage) *fault.Fault {
 
 // misfit adds the result that has come to the fault of one that does not fit. Whoever calls again gets
 // the same.
-func (s *server) misfit(conn *connection, r *request, res *callResult, f *fault.Fault) *fault.Fault {
+func (s *faults) misfit(conn *connection, r *request, res *callResult, f *fault.Fault) *fault.Fault {
 	details := conn.quote(r, res)
 	if problems, ok := f.Details.(map[string]any); ok {
 		maps.Copy(details, problems)
@@ -374,7 +374,7 @@ func (conn *connection) quote(r *request, res *callResult) map[string]any {
 }
 
 // unwrap returns the value of a content without structure.
-func (s *server) unwrap(ctx context.Context, r *request, raw json.RawMessage, content []json.RawMessage) (json.RawMessage, error) {
+func (s *results) unwrap(ctx context.Context, r *request, raw json.RawMessage, content []json.RawMessage) (json.RawMessage, error) {
 	values := make([]json.RawMessage, 0, len(content))
 	for _, c := range content {
 		var b block
@@ -414,7 +414,7 @@ func textValue(text string) json.RawMessage {
 }
 
 // toolError is the fault of a call that failed in the tool, with the tool's message.
-func (s *server) toolError(conn *connection, r *request, res *callResult) *fault.Fault {
+func (s *faults) toolError(conn *connection, r *request, res *callResult) *fault.Fault {
 	var texts []string
 	for _, c := range res.Content {
 		var b block

@@ -31,7 +31,7 @@ func inspect(ctx context.Context, servers []*server) []catalog.Check {
 	out := make([]catalog.Check, len(servers))
 	var all sync.WaitGroup
 	for i, s := range servers {
-		all.Go(func() { out[i] = s.check(ctx) })
+		all.Go(func() { out[i] = overview{s}.check(ctx) })
 	}
 	all.Wait()
 	return out
@@ -46,9 +46,12 @@ func checksOf(leftOut []Config) []catalog.Check {
 	return out
 }
 
+// overview is a server as the command line shows it.
+type overview struct{ *server }
+
 // check connects a server. What is shown of it has nothing that looks like a secret: the
 // server may have written it.
-func (s *server) check(ctx context.Context) catalog.Check {
+func (s overview) check(ctx context.Context) catalog.Check {
 	c := s.connects(ctx)
 	var plain *journal.Redactor
 	c.Detail, _ = plain.Text(c.Detail)
@@ -56,7 +59,7 @@ func (s *server) check(ctx context.Context) catalog.Check {
 	return c
 }
 
-func (s *server) connects(ctx context.Context) catalog.Check {
+func (s overview) connects(ctx context.Context) catalog.Check {
 	c := catalog.Check{Name: checkPrefix + s.cfg.ID}
 	if s.cfg.wrong != nil {
 		c.Detail, c.Hint = strings.ReplaceAll(s.cfg.wrong.Error(), "\n", "; "), "Correct what is named."
@@ -108,7 +111,7 @@ func (s *server) connects(ctx context.Context) catalog.Check {
 }
 
 // advice says what to do about a server that cannot be reached.
-func (s *server) advice(why error) string {
+func (s *faults) advice(why error) string {
 	if u := (*reference.Unresolved)(nil); errors.As(why, &u) {
 		return u.Advice(s.cfg.Place)
 	}
@@ -211,7 +214,7 @@ func listServers(ctx context.Context, host catalog.Host, in *catalog.Invocation)
 		if s.listing != nil {
 			tools, seen = strconv.Itoa(s.offer.tools), s.listing.At.Format("2006-01-02 15:04")
 		}
-		rows = append(rows, []catalog.Cell{{Text: s.cfg.ID}, {Text: cut(by, 60)}, {Text: tools}, {Text: seen}, s.signInState(time.Now())})
+		rows = append(rows, []catalog.Cell{{Text: s.cfg.ID}, {Text: cut(by, 60)}, {Text: tools}, {Text: seen}, overview{s}.signInState(time.Now())})
 	}
 	in.Out.Table(rows)
 	return nil

@@ -387,7 +387,7 @@ func FuzzResult(f *testing.F) {
 	for _, s := range []string{`{"content":[{"type":"text","text":"1"}]}`, `{"structuredContent":5}`, `{"isError":true,"content":[{}]}`, `{"content":[1]}`, `{"content":[{"type":"image"}]}`} {
 		f.Add([]byte(s))
 	}
-	s := &server{cfg: Config{ID: "x"}}
+	s := &server{results: results{faults: faults{cfg: Config{ID: "x"}}}}
 	conn := &connection{dialer: &dialer{cfg: &s.cfg}}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		out, err := s.result(t.Context(), conn, &request{tool: "t", call: withoutFiles{}}, raw)
@@ -402,7 +402,7 @@ func FuzzListing(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		s := &server{cfg: Config{ID: "x"}}
+		s := &server{results: results{faults: faults{cfg: Config{ID: "x"}}}}
 		for _, op := range newOffer(s, &listing{Tools: []json.RawMessage{raw, raw}}).operations {
 			require.True(t, op.ID.Valid(), "%q", op.ID.Op)
 			require.True(t, json.Valid(op.Input))

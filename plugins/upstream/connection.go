@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -31,16 +29,14 @@ type connection struct {
 
 	mu       sync.Mutex
 	progress progress
-	waiting  map[string]context.CancelCauseFunc // requests without a response, by id
-	inflight map[*inflight]struct{}             // calls without a result
-	listed   listed
-	asked    int64 // the greatest id of a request
-	begun    int   // calls so far
-	ended    bool  // the server does not know the session any more
-	told     bool  // it got a notification, and has answered nothing since
+	ended    bool // the server does not know the session any more
 	// requested handles the requests that come on a stream of events of the older HTTP transport.
 	requested func(ctx context.Context, raw []byte)
 	sending   sync.WaitGroup // notifications on their way
+
+	requests requests
+	calls    calls
+	listed   listed
 }
 
 // progress is who is called with the progress of calls, by token.
@@ -49,17 +45,8 @@ type progress struct {
 	tokens int // so far
 }
 
-// listed are the tools, as the server listed them last.
-type listed struct {
-	tools   []json.RawMessage
-	changes int           // how often the server has said that its lists have changed
-	at      int           // changes when they were asked for
-	tried   int           // changes of which nobody waits for a list any more: it came, or could not
-	moved   chan struct{} // closed when tried grows; nil while nobody waits
-}
-
 func newConnection(d *dialer, hidden secrets, w way) *connection {
-	return &connection{dialer: d, way: w, secrets: hidden, progress: progress{report: map[string]func(float64, float64, string){}}, inflight: map[*inflight]struct{}{}, waiting: map[string]context.CancelCauseFunc{}}
+	return &connection{dialer: d, way: w, secrets: hidden, progress: progress{report: map[string]func(float64, float64, string){}}, calls: calls{inflight: map[*inflight]struct{}{}}, requests: requests{waiting: map[string]context.CancelCauseFunc{}}}
 }
 
 // about is a server's description of itself.
@@ -147,9 +134,7 @@ var silent = slog.New(slog.DiscardHandler)
 func (conn *connection) notified(n mcp.JSONRPCNotification, changed func()) {
 	switch n.Method {
 	case string(mcp.MethodNotificationToolsListChanged), string(mcp.MethodNotificationPromptsListChanged):
-		conn.mu.Lock()
-		conn.listed.changes++
-		conn.mu.Unlock()
+		conn.listed.announce()
 		changed()
 	case "notifications/progress":
 		fields := n.Params.AdditionalFields
@@ -168,7 +153,7 @@ func (conn *connection) notified(n mcp.JSONRPCNotification, changed func()) {
 
 // call calls a tool. It returns the server's result, or its error.
 func (conn *connection) call(ctx context.Context, c *inflight, input json.RawMessage, report func(done, total float64, message string)) (json.RawMessage, *mcp.JSONRPCErrorDetails, error) {
-	ctx, end := conn.begin(ctx, c)
+	ctx, end := conn.calls.begin(ctx, c)
 	defer end()
 	conn.mu.Lock()
 	conn.progress.tokens++
@@ -258,31 +243,15 @@ func (conn *connection) lost() bool {
 // end notes that the server does not know the session any more.
 func (conn *connection) end() {
 	conn.mu.Lock()
-	defer conn.mu.Unlock()
 	conn.ended = true
+	conn.mu.Unlock()
+	conn.listed.end()
 }
 
 // cut ends the session, and all requests that have no response.
 func (conn *connection) cut() {
-	conn.mu.Lock()
-	conn.ended = true
-	waiting := slices.Collect(maps.Values(conn.waiting))
-	conn.mu.Unlock()
-	for _, fail := range waiting {
-		fail(errResponseCut)
-	}
-}
-
-// ownerOf returns the id of the request that an error without one is about: the only request without a
-// response; "" if there is none, or more. Some servers answer a notification, though nobody may, with
-// the error that they do not know it.
-func (conn *connection) ownerOf(text []byte) string {
-	conn.mu.Lock()
-	defer conn.mu.Unlock()
-	if conn.told && isUnknownMethod(text) {
-		return ""
-	}
-	return oneOf(conn.waiting)
+	conn.end()
+	conn.requests.fail(errResponseCut)
 }
 
 // close ends the session.

@@ -1,11 +1,9 @@
 package upstream
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/koan-go/koan/framework/catalog"
@@ -19,7 +17,7 @@ func (s *server) lookAgain(ctx context.Context, user, name string, known json.Ra
 	if err != nil {
 		return nil, err
 	}
-	if !conn.upToDate() {
+	if !(conn.about.lists && conn.listed.isNewest()) {
 		err := s.listAgain(ctx, conn)
 		if err != nil && conn.lost() { // nothing has been called: it is listed as it is connected again
 			s.drop(conn)
@@ -29,10 +27,10 @@ func (s *server) lookAgain(ctx context.Context, user, name string, known json.Ra
 			return nil, err
 		}
 	}
-	if conn.offers(known) {
+	if conn.listed.offers(known) {
 		return known, nil
 	}
-	now := conn.find(name)
+	now := conn.listed.find(name)
 	if now == nil {
 		return nil, fault.Newf(fault.ToolNotFound, "the server %s has no tool %q any more", s.cfg.ID, cut(name, 100))
 	}
@@ -41,12 +39,12 @@ func (s *server) lookAgain(ctx context.Context, user, name string, known json.Ra
 
 // redefined returns the operation of a tool that has changed since it was listed. It keeps the
 // operation's name.
-func (s *server) redefined(raw json.RawMessage, name string) (*catalog.Operation, error) {
+func (s operations) redefined(raw json.RawMessage, name string) (*catalog.Operation, error) {
 	var t tool
 	if err := json.Unmarshal(raw, &t); err != nil {
 		return nil, fault.Newf(fault.UpstreamError, "what the server %s says of its tool %s cannot be read", s.cfg.ID, name).Because(err)
 	}
-	op, _ := s.operation(&t, raw, name, unusable)
+	op, _ := s.tool(&t, raw, name, unusable)
 	return op, nil
 }
 
@@ -77,52 +75,9 @@ func (s *server) listAgain(ctx context.Context, conn *connection) error {
 
 // changedMeanwhile is the fault of a call whose tool is another one than the one that was agreed
 // to, on the connection that would make it. Nothing was sent.
-func (s *server) changedMeanwhile(r *request) *fault.Fault {
+func (s *faults) changedMeanwhile(r *request) *fault.Fault {
 	return fault.Newf(fault.ApprovalRequired, "%s of the server %s has changed since its call was approved; nothing was sent", r.tool, s.cfg.ID).
 		WithRetry(fault.Safe).WithHint("Call again: a person is asked about the tool as it is now.")
-}
-
-// announced returns how often the server has said that its lists have changed.
-func (conn *connection) announced() int {
-	conn.mu.Lock()
-	defer conn.mu.Unlock()
-	return conn.listed.changes
-}
-
-// keepList keeps the tools that were asked for when the server had announced so many changes. One that
-// was announced meanwhile is about a later list.
-func (conn *connection) keepList(tools []json.RawMessage, at int) {
-	conn.mu.Lock()
-	defer conn.mu.Unlock()
-	conn.listed.tools, conn.listed.at = tools, at
-}
-
-// triedList notes that nobody has to wait any more for the list that followed so many announced changes.
-func (conn *connection) triedList(at int) {
-	conn.mu.Lock()
-	defer conn.mu.Unlock()
-	if at <= conn.listed.tried {
-		return
-	}
-	conn.listed.tried = at
-	if conn.listed.moved != nil {
-		close(conn.listed.moved)
-		conn.listed.moved = nil
-	}
-}
-
-// announcedList returns what is closed when the listing of all changes that the server has announced so
-// far may have ended, and how many they are; nil if it has.
-func (conn *connection) announcedList() (moved <-chan struct{}, at int) {
-	conn.mu.Lock()
-	defer conn.mu.Unlock()
-	if conn.ended || conn.listed.tried >= conn.listed.changes {
-		return nil, 0
-	}
-	if conn.listed.moved == nil {
-		conn.listed.moved = make(chan struct{})
-	}
-	return conn.listed.moved, conn.listed.changes
 }
 
 // announcedTime bounds the wait of a script for a list that a server has announced to be another one.
@@ -132,7 +87,7 @@ const announcedTime = 5 * time.Second
 // begins now has them (codemode-run-spec section 8.1). It waits once for a server that does not list them
 // in time, and not for changes that are announced meanwhile.
 func (s *server) awaitAnnounced(ctx context.Context, x *session, conn *connection) {
-	moved, first := conn.announcedList()
+	moved, first := conn.listed.announcedList()
 	late := time.NewTimer(min(announcedTime, s.cfg.Start))
 	defer late.Stop()
 	for moved != nil {
@@ -143,44 +98,14 @@ func (s *server) awaitAnnounced(ctx context.Context, x *session, conn *connectio
 		select {
 		case <-moved:
 		case <-late.C:
-			conn.triedList(first)
+			conn.listed.noteTried(first)
 			return
 		case <-ctx.Done():
 			return
 		}
-		conn.mu.Lock()
-		over := conn.listed.tried >= first
-		conn.mu.Unlock()
-		if over {
+		if conn.listed.hasTried(first) {
 			return
 		}
-		moved, _ = conn.announcedList()
+		moved, _ = conn.listed.announcedList()
 	}
-}
-
-// upToDate reports whether the server's tools are known to be those that it listed last: it says
-// when they change, and has not.
-func (conn *connection) upToDate() bool {
-	conn.mu.Lock()
-	defer conn.mu.Unlock()
-	return conn.about.lists && conn.listed.at == conn.listed.changes
-}
-
-// offers reports whether the server has listed a tool in just this way.
-func (conn *connection) offers(raw json.RawMessage) bool {
-	conn.mu.Lock()
-	defer conn.mu.Unlock()
-	return slices.ContainsFunc(conn.listed.tools, func(t json.RawMessage) bool { return bytes.Equal(t, raw) })
-}
-
-// find returns a tool as the server listed it last, nil if it did not.
-func (conn *connection) find(name string) json.RawMessage {
-	conn.mu.Lock()
-	defer conn.mu.Unlock()
-	for _, raw := range conn.listed.tools {
-		if nameOf(raw) == name {
-			return raw
-		}
-	}
-	return nil
 }

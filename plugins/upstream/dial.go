@@ -181,7 +181,7 @@ func (conn *connection) transport(r *resolved, listen bool) (transport.Interface
 		}
 		conn.process = p
 		d.process.Store(p)
-		p.out.hear(conn.unreadable, conn.ownerOf, d.skipped, conn.stray)
+		p.out.hear(conn.requests.unreadable, conn.requests.ownerOf, d.skipped, conn.stray)
 		return recorder{p.transport(), conn}, nil
 	}
 	httpClient := newHTTPClient(r.headers, r.secrets, conn)

@@ -64,7 +64,7 @@ func newHTTPClient(headers map[string]string, hidden secrets, conn *connection) 
 	next.MaxResponseHeaderBytes = 64 << 10
 	t := &roundTripper{headers: headers, secrets: hidden, waiting: func([]byte) string { return "" }, unread: func(string, error) {}, next: next}
 	if conn != nil {
-		t.events, t.waiting, t.unread, t.stray = conn.way.events, conn.ownerOf, conn.unreadable, conn.stray
+		t.events, t.waiting, t.unread, t.stray = conn.way.events, conn.requests.ownerOf, conn.requests.unreadable, conn.stray
 		if t.events {
 			t.request = conn.takeRequest
 		}

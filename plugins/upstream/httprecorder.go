@@ -89,7 +89,7 @@ func (r *httpRecorder) SetRequestHandler(handler transport.RequestHandler) {
 
 // respond answers a server's question by a request of its own.
 func (r *httpRecorder) respond(ctx context.Context, req transport.JSONRPCRequest) {
-	text, err := json.Marshal(r.conn.response(ctx, req))
+	text, err := json.Marshal(r.conn.calls.response(ctx, req))
 	if err != nil { // an id and JSON
 		return
 	}

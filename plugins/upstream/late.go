@@ -14,10 +14,13 @@ import (
 	"github.com/koan-go/koan/plugins/internal/operator"
 )
 
-// lateOperation stands for the tools of a server before they were ever listed. A call of it
+// operations makes a server's tools, and what else it has, callable.
+type operations struct{ *server }
+
+// late stands for the tools of a server before they were ever listed. A call of it
 // waits for them, as long as the server's start may take, and is then a call of the tool that
 // it names: nothing is decided of a tool that nobody knows yet.
-func (s *server) lateOperation() *catalog.Operation {
+func (s operations) late() *catalog.Operation {
 	return &catalog.Operation{
 		ID: catalog.ID{Kind: catalog.KindUpstream, Owner: s.cfg.ID, Op: catalog.AnyTool},
 		Contract: catalog.Contract{

@@ -91,7 +91,7 @@ func login(ctx context.Context, host catalog.Host, in *catalog.Invocation) error
 	if err != nil {
 		return err
 	}
-	challenge, err := s.challenge(ctx)
+	challenge, err := overview{s}.challenge(ctx)
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func lines(ctx context.Context, from io.Reader) <-chan string {
 }
 
 // signInFailure is a failed sign-in as the command line shows it.
-func (s *server) signInFailure(err error) error {
+func (s *faults) signInFailure(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return fault.Newf(fault.Cancelled, "the sign-in to %s was ended; nothing has changed", s.cfg.ID)
 	}
@@ -208,7 +208,7 @@ func logout(ctx context.Context, host catalog.Host, in *catalog.Invocation) erro
 }
 
 // signInState is the column of `upstream list`.
-func (s *server) signInState(now time.Time) catalog.Cell {
+func (s overview) signInState(now time.Time) catalog.Cell {
 	if !s.cfg.signsIn() {
 		return catalog.Cell{}
 	}
@@ -234,7 +234,7 @@ func (s *server) signInState(now time.Time) catalog.Cell {
 }
 
 // ownState is the state of the operator's own sign-in.
-func (s *server) ownState(now time.Time) catalog.Cell {
+func (s overview) ownState(now time.Time) catalog.Cell {
 	credentials, _, err := s.people.credentials(&s.cfg, localUser)
 	switch {
 	case err != nil:

@@ -40,7 +40,7 @@ func isMedia(blockType string) bool {
 // keepMedia keeps a block's content as a file, and returns the file's handle. A block that cannot be
 // kept comes as the server sent it, with its bytes in base64: the app keeps no files, or the content
 // is none or too large. A limit that the file exceeds ends the run all the same (Attempt.count).
-func (s *server) keepMedia(ctx context.Context, r *request, raw json.RawMessage) json.RawMessage {
+func (s *results) keepMedia(ctx context.Context, r *request, raw json.RawMessage) json.RawMessage {
 	var m media
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return raw // the bytes are not base64
@@ -80,7 +80,7 @@ func (s *server) keepMedia(ctx context.Context, r *request, raw json.RawMessage)
 
 // whole returns a result as the server sent it, for catalog.WithWholeResult. Where media become files,
 // their blocks have `file` in place of their bytes.
-func (s *server) whole(ctx context.Context, r *request, raw json.RawMessage, res *callResult) (json.RawMessage, error) {
+func (s *results) whole(ctx context.Context, r *request, raw json.RawMessage, res *callResult) (json.RawMessage, error) {
 	if catalog.KeepsMediaInPlace(ctx) {
 		value, err := s.valueOf(ctx, r, raw, res)
 		if err != nil {
@@ -114,7 +114,7 @@ func (s *server) whole(ctx context.Context, r *request, raw json.RawMessage, res
 }
 
 // withFile returns a block of content with its bytes kept as a file, where they can be.
-func (s *server) withFile(ctx context.Context, r *request, raw json.RawMessage) (json.RawMessage, error) {
+func (s *results) withFile(ctx context.Context, r *request, raw json.RawMessage) (json.RawMessage, error) {
 	var b block
 	if json.Unmarshal(raw, &b) != nil || !isMedia(b.Type) {
 		return raw, nil

@@ -3,7 +3,6 @@ package upstream
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"strconv"
 )
 
@@ -38,23 +37,6 @@ func misdirected(message []byte, asked string) *otherID {
 	return &otherID{got: plainText(string(e.ID), 100), asked: asked}
 }
 
-// noteAsked remembers that a request has had an id: they ascend from 1.
-func (conn *connection) noteAsked(id string) {
-	if n, err := strconv.ParseInt(id, 10, 64); err == nil {
-		conn.asked = max(conn.asked, n)
-	}
-}
-
-// everAsked reports whether a request of the connection may have had an id. An answer to one that has ended
-// may come late.
-func (conn *connection) everAsked(id json.RawMessage) bool {
-	if _, ok := conn.waiting[string(id)]; ok {
-		return true
-	}
-	n, err := strconv.ParseFloat(string(id), 64)
-	return err == nil && n == math.Trunc(n) && n >= 1 && n <= float64(conn.asked)
-}
-
 // stray reports whether a message of a stream that all requests share is an answer that nobody can have asked
 // for. If only one request waits, it ends: nothing else is going to answer it.
 func (conn *connection) stray(message []byte) bool {
@@ -62,9 +44,7 @@ func (conn *connection) stray(message []byte) bool {
 	if json.Unmarshal(message, &e) != nil || given(e.Method) || !given(e.ID) {
 		return false
 	}
-	conn.mu.Lock()
-	known, only := conn.everAsked(e.ID), oneOf(conn.waiting)
-	conn.mu.Unlock()
+	known, only := conn.requests.find(e.ID)
 	if known {
 		return false
 	}
@@ -73,7 +53,7 @@ func (conn *connection) stray(message []byte) bool {
 		if given(e.Error) {
 			why.words = plainText(conn.secrets.redact(wordsOf(e.Error)), 300)
 		}
-		conn.unreadable(only, why)
+		conn.requests.unreadable(only, why)
 	}
 	return true
 }

@@ -122,7 +122,7 @@ func (c *Config) upstream() (*signin.Upstream, error) {
 }
 
 // loginCommand is what signs a user in.
-func (s *server) loginCommand(user string, scopes []string) string {
+func (s *faults) loginCommand(user string, scopes []string) string {
 	words := []string{"upstream", "login", s.cfg.ID}
 	if user != localUser && user != "" {
 		words = append(words, "--user", shellWord(user))
@@ -134,7 +134,7 @@ func (s *server) loginCommand(user string, scopes []string) string {
 }
 
 // checkCommand is what says what is wrong with servers.
-func (s *server) checkCommand() string { return s.people.typed("upstream", "check") }
+func (s *faults) checkCommand() string { return s.people.typed("upstream", "check") }
 
 // typed is a command of this app as a person types it.
 func (p *people) typed(words ...string) string {
@@ -163,7 +163,7 @@ func shellWord(word string) string {
 }
 
 // howToSignIn is the hint for a user.
-func (s *server) howToSignIn(user string, scopes []string) string {
+func (s *faults) howToSignIn(user string, scopes []string) string {
 	if user != localUser && user != "" {
 		return fmt.Sprintf("The operator of this app signs %s in: `%s`.", cut(user, 100), s.loginCommand(user, scopes))
 	}
@@ -172,7 +172,7 @@ func (s *server) howToSignIn(user string, scopes []string) string {
 
 // signInFault is the fault of a call that the server's sign-in stands in the way of; nil for
 // other errors.
-func (s *server) signInFault(user string, err error) *fault.Fault {
+func (s *faults) signInFault(user string, err error) *fault.Fault {
 	var needed *signin.Needed
 	var away *signin.UnavailableError
 	var unusable *tokenError
@@ -201,7 +201,7 @@ func (s *server) signInFault(user string, err error) *fault.Fault {
 }
 
 // whoseRights is the hint for a call that the server does not allow, and does not say why.
-func (s *server) whoseRights() string {
+func (s *faults) whoseRights() string {
 	if s.cfg.signsIn() {
 		return "Ask the server's operator for the right, or sign in as somebody who has it."
 	}
@@ -209,7 +209,7 @@ func (s *server) whoseRights() string {
 }
 
 // unauthorized is the fault of HTTP status 401.
-func (s *server) unauthorized(user string, e *statusError) *fault.Fault {
+func (s *faults) unauthorized(user string, e *statusError) *fault.Fault {
 	headers := fmt.Sprintf("upstreams.%s.headers, for example Authorization: \"Bearer ${env:TOKEN}\"", s.cfg.ID)
 	switch {
 	case !s.cfg.signsIn():
@@ -223,13 +223,13 @@ func (s *server) unauthorized(user string, e *statusError) *fault.Fault {
 }
 
 // elsewhere reports whether a user is signed in, but not at the server's url.
-func (s *server) elsewhere(user string) bool {
+func (s *faults) elsewhere(user string) bool {
 	credentials, _, err := s.people.credentials(&s.cfg, user)
 	return err == nil && credentials == nil && user != "" && s.people.store.Has(s.cfg.ID, user)
 }
 
 // unreached is the fault of a server that no connection can be had to.
-func (s *server) unreached(user string, err error) *fault.Fault {
+func (s *faults) unreached(user string, err error) *fault.Fault {
 	if f := s.signInFault(user, err); f != nil {
 		return f
 	}
@@ -247,7 +247,7 @@ func (s *server) unreached(user string, err error) *fault.Fault {
 }
 
 // paused is the same while no other attempt is made.
-func (s *server) paused(user string, err error, wait time.Duration) *fault.Fault {
+func (s *faults) paused(user string, err error, wait time.Duration) *fault.Fault {
 	f, wait := s.unreached(user, err), max(wait.Round(time.Second), time.Second)
 	var status *statusError
 	switch {
@@ -260,7 +260,7 @@ func (s *server) paused(user string, err error, wait time.Duration) *fault.Fault
 }
 
 // challenge asks a server for its challenge, with a request that has no token and no effect.
-func (s *server) challenge(ctx context.Context) (signin.Challenge, error) {
+func (s overview) challenge(ctx context.Context) (signin.Challenge, error) {
 	r, err := s.cfg.resolve()
 	if err != nil {
 		return signin.Challenge{}, err

@@ -54,9 +54,11 @@ func newGuarded(t *testing.T) *guarded {
 	c.MaxParallel = 100
 	life, cancel := context.WithCancel(context.Background())
 	g.s = &server{
-		cfg: c, version: "1", log: slog.New(slog.NewTextHandler(g.log, nil)), cache: &cache{}, queue: queue.New(c.MaxParallel), changed: func() {}, life: lifetime{ctx: life, stop: cancel},
+		version: "1", cache: &cache{}, queue: queue.New(c.MaxParallel), changed: func() {}, life: lifetime{ctx: life, stop: cancel},
 		sessions: map[string]*session{},
-		people:   &people{command: "koan gateway", known: map[[2]string]*signin.Credentials{}},
+		results: results{log: slog.New(slog.NewTextHandler(g.log, nil)), faults: faults{
+			cfg: c, people: &people{command: "koan gateway", known: map[[2]string]*signin.Credentials{}},
+		}},
 	}
 	g.s.people.keepIn(signin.NewStore(filepath.Join(dir, "sign-ins"), filepath.Join(dir, "key"), nil), &catalog.SecretList{})
 	t.Cleanup(g.s.close)
@@ -130,16 +132,16 @@ func TestListsAreOutdatedWhileTheyAreListed(t *testing.T) {
 	conn := &connection{}
 	conn.about.lists = true
 	change := mcp.JSONRPCNotification{Notification: mcp.Notification{Method: string(mcp.MethodNotificationToolsListChanged)}}
-	conn.keepList(nil, conn.announced())
-	require.True(t, conn.upToDate())
+	conn.listed.keep(nil, conn.listed.announced())
+	require.True(t, conn.listed.isNewest())
 	conn.notified(change, func() {})
-	at := conn.announced()
-	require.False(t, conn.upToDate(), "while it is listed again")
+	at := conn.listed.announced()
+	require.False(t, conn.listed.isNewest(), "while it is listed again")
 	conn.notified(change, func() {})
-	conn.keepList(nil, at)
-	require.False(t, conn.upToDate(), "another change was announced meanwhile")
-	conn.keepList(nil, conn.announced())
-	require.True(t, conn.upToDate())
+	conn.listed.keep(nil, at)
+	require.False(t, conn.listed.isNewest(), "another change was announced meanwhile")
+	conn.listed.keep(nil, conn.listed.announced())
+	require.True(t, conn.listed.isNewest())
 }
 
 // TestServerForgetsTokens: calls that are rejected are made again with one refreshed token.

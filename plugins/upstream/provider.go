@@ -180,7 +180,7 @@ func (p *Provider) Offer() catalog.Offer {
 	for _, s := range p.servers {
 		known := s.current()
 		if known == nil {
-			o.Operations = append(o.Operations, s.lateOperation())
+			o.Operations = append(o.Operations, operations{s}.late())
 			o.Owners = append(o.Owners, &catalog.Owner{Kind: catalog.KindUpstream, Name: s.cfg.ID, Description: "The MCP server " + s.cfg.ID + ", whose tools are not known yet.", Trouble: s.trouble})
 			continue
 		}

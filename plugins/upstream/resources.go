@@ -166,8 +166,8 @@ func promptInput(prompts []json.RawMessage) json.RawMessage {
 	return made
 }
 
-// functionOperations are the operations for what a server has besides tools.
-func (s *server) functionOperations(l *listing) []*catalog.Operation {
+// functions are the operations for what a server has besides tools.
+func (s operations) functions(l *listing) []*catalog.Operation {
 	var out []*catalog.Operation
 	for _, f := range catalog.ServerFunctions {
 		if f.Group == "$resources" && !l.About.Resources || f.Group == "$prompts" && !l.About.Prompts {
@@ -198,7 +198,7 @@ func (s *server) functionOperations(l *listing) []*catalog.Operation {
 var readOutside = catalog.Effects{Outside: true, ReadOnly: true, Idempotent: true}
 
 // callFunction requests a server's resources or prompts.
-func (s *server) callFunction(ctx context.Context, op string, input json.RawMessage, c catalog.Call) (json.RawMessage, error) {
+func (s operations) callFunction(ctx context.Context, op string, input json.RawMessage, c catalog.Call) (json.RawMessage, error) {
 	def := serverFunctions[op]
 	var in functionInput
 	if err := json.Unmarshal(input, &in); err != nil {
@@ -212,7 +212,7 @@ const resourceNotFound = -32002
 
 // functionResult is the value of a request for resources or prompts: MCP's result, without
 // what belongs to the protocol. Bytes are in base64.
-func (s *server) functionResult(r *request, raw json.RawMessage) (json.RawMessage, error) {
+func (s *results) functionResult(r *request, raw json.RawMessage) (json.RawMessage, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &members); err != nil || members[r.function.member] == nil {
 		return nil, s.broken(r, "its result has no "+r.function.member)

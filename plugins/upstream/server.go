@@ -18,24 +18,34 @@ import (
 
 // server is one configured server: its sessions, and its latest listing.
 type server struct {
-	cfg     Config
+	results
 	version string // of this build, for the server
-	log     *slog.Logger
 	cache   *cache
-	people  *people
 	known   *catalog.SecretList // where those of its configuration are added
 	queue   *queue.Queue        // of calls
 	changed func()              // its tools are others than before
 	life    lifetime
 	habits  habits
-	schemas schema.Cache // of outputs
-	lists   sync.Mutex   // held while tools are listed, so that the later list wins
+	lists   sync.Mutex // held while tools are listed, so that the later list wins
 
 	mu       sync.Mutex
 	sessions map[string]*session // by user, "" for nobody
 	listing  *listing            // nil: never seen
 	compared bool                // it is the server's own, and not only what was kept of it
 	offer    *offer              // made of it
+}
+
+// faults says what is wrong with a server or a call of it, and what to do about that.
+type faults struct {
+	cfg    Config
+	people *people
+}
+
+// results reads what a server returns.
+type results struct {
+	faults
+	log     *slog.Logger
+	schemas schema.Cache // of outputs
 }
 
 // lifetime is how long a server's connections may be.
@@ -56,7 +66,7 @@ type habits struct {
 func newServer(life context.Context, c Config, host catalog.Host, kept *cache, users *people, changed func()) *server {
 	life, stop := context.WithCancel(life)
 	return &server{
-		cfg: c, version: host.Version(), log: host.Log(), cache: kept, people: users, queue: queue.New(c.MaxParallel), changed: changed, life: lifetime{ctx: life, stop: stop},
+		results: results{faults: faults{cfg: c, people: users}, log: host.Log()}, version: host.Version(), cache: kept, queue: queue.New(c.MaxParallel), changed: changed, life: lifetime{ctx: life, stop: stop},
 		sessions: map[string]*session{},
 	}
 }
@@ -104,13 +114,13 @@ func backoff(failures int) time.Duration {
 func (s *server) list(ctx context.Context, x *session, conn *connection) error {
 	s.lists.Lock()
 	defer s.lists.Unlock()
-	at := conn.announced()
-	defer conn.triedList(at)
+	at := conn.listed.announced()
+	defer conn.listed.noteTried(at)
 	tools, wrong, err := conn.tools(ctx)
 	if err != nil {
 		return err
 	}
-	conn.keepList(tools, at)
+	conn.listed.keep(tools, at)
 	for _, what := range wrong {
 		s.log.Warn("the list of tools of an upstream server is not as it should be", "upstream", s.cfg.ID, "problem", what)
 	}
@@ -142,7 +152,7 @@ func (s *server) unchecked() func(context.Context, auth.Principal) error {
 		if x.conn == nil {
 			continue
 		}
-		if moved, _ := x.conn.announcedList(); moved != nil {
+		if moved, _ := x.conn.listed.announcedList(); moved != nil {
 			stale[x] = x.conn
 		}
 	}
@@ -227,7 +237,7 @@ func (s *server) current() *offer {
 }
 
 // unavailable is the fault of a server that cannot be reached.
-func (s *server) unavailable(why error) *fault.Fault {
+func (s *faults) unavailable(why error) *fault.Fault {
 	state := "cannot be reached"
 	if errors.As(why, new(*statusError)) {
 		state = "cannot be used now"

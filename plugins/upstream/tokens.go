@@ -8,7 +8,7 @@ import (
 
 // listTokens returns about how many tokens a client reads of the server's tools if it is
 // connected to the server itself.
-func (s *server) listTokens() int {
+func (s overview) listTokens() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.listing == nil {
@@ -26,7 +26,7 @@ func (s *server) listTokens() int {
 func reportTokens(ctx context.Context, servers []*server, in *catalog.Invocation) error {
 	all := 0
 	for _, s := range servers {
-		all += s.listTokens()
+		all += overview{s}.listTokens()
 	}
 	if all == 0 {
 		return nil

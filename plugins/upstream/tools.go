@@ -104,7 +104,7 @@ func newOffer(s *server, l *listing) *offer {
 		listed[t.Name] = true
 		o.names = append(o.names, t.Name)
 		if s.cfg.Offers(t.Name) {
-			op, notes := s.operation(&t, raw, operationName(t.Name, taken), l.unusable)
+			op, notes := operations{s}.tool(&t, raw, operationName(t.Name, taken), l.unusable)
 			o.operations, o.byName[t.Name] = append(o.operations, op), op
 			if len(t.odd) > 0 {
 				notes = append(notes, "its "+strings.Join(t.odd, " and its ")+" cannot be read")
@@ -115,7 +115,7 @@ func newOffer(s *server, l *listing) *offer {
 		}
 	}
 	o.tools = len(o.operations)
-	o.operations = append(o.operations, s.functionOperations(l)...)
+	o.operations = append(o.operations, operations{s}.functions(l)...)
 	return o
 }
 
@@ -143,9 +143,9 @@ func operationName(name string, taken map[string]bool) string {
 	return out
 }
 
-// operation makes one tool callable; raw is the tool as it was listed. unusable returns why a schema
+// tool makes one tool callable; raw is the tool as it was listed. unusable returns why a schema
 // cannot be used as it is, "" if it can. The notes are what of the input schema cannot.
-func (s *server) operation(t *tool, raw json.RawMessage, name string, unusable func(json.RawMessage) string) (op *catalog.Operation, notes []string) {
+func (s operations) tool(t *tool, raw json.RawMessage, name string, unusable func(json.RawMessage) string) (op *catalog.Operation, notes []string) {
 	title := t.Title
 	if title == "" && t.Annotations != nil {
 		title = t.Annotations.Title
@@ -162,7 +162,7 @@ func (s *server) operation(t *tool, raw json.RawMessage, name string, unusable f
 			Title: plainText(title, 100), Summary: plainText(cmp.Or(t.Description, title, t.Name), maxDescription), Reach: catalog.ReachScript,
 		}, // it is checked here, where a mismatch is the server's failure
 	}
-	op.Declared, op.Untrusted = s.declared(t), !s.cfg.Trust
+	op.Declared, op.Untrusted = s.cfg.declared(t), !s.cfg.Trust
 	call := func(ctx context.Context, c catalog.Call, agreed json.RawMessage) (json.RawMessage, error) {
 		return s.call(ctx, &request{tool: t.Name, agreed: agreed, input: c.Input(), output: output, effects: op.Effects, call: c})
 	}
@@ -188,8 +188,8 @@ func (s *server) operation(t *tool, raw json.RawMessage, name string, unusable f
 
 // declared returns what a tool and its server are said to be, as far as the operation's own
 // fields leave something out.
-func (s *server) declared(t *tool) map[string]json.RawMessage {
-	server, _ := json.Marshal([]any{s.cfg.Command, s.cfg.Dir, s.cfg.URL, s.cfg.Transport}) // texts, with references for secrets
+func (c *Config) declared(t *tool) map[string]json.RawMessage {
+	server, _ := json.Marshal([]any{c.Command, c.Dir, c.URL, c.Transport}) // texts, with references for secrets
 	name, _ := json.Marshal(t.Name)
 	description, _ := json.Marshal(t.Description)
 	out := map[string]json.RawMessage{"server": server, "name": name, "description": description, "inputSchema": t.InputSchema, "annotations": t.rawAnnotations}

@@ -7,8 +7,6 @@ var largeReceivers = map[string]oversized{
 	"framework/ledger.Journal":           {30, "writes runs, finds them again and forgets them in the same tables"},
 	"framework/run.Attempt":              {31, "what the participants of a run ask of its attempt, mostly in a line each"},
 	"framework/run.Run":                  {29, "what the participants of a run ask of it, mostly in a line each"},
-	"plugins/upstream.connection":        {37, "one connection: its protocol and its state"},
-	"plugins/upstream.server":            {66, "one server: its sessions, its list of tools, its calls and its sign-in"},
 }
 
 // largeStructs are the structs with more than 15 fields.
@@ -23,8 +21,6 @@ var largeStructs = map[string]oversized{
 	"framework/journal.Record":                 {45, "a row of the journal, one column each"},
 	"plugins.Provider":                         {17, "processes of plugins by their state, under one lock"},
 	"plugins/upstream.Config":                  {21, "what may be configured of a server, one key each"},
-	"plugins/upstream.connection":              {18, "one connection: its protocol and its state"},
-	"plugins/upstream.server":                  {17, "one server: its sessions, its list of tools, its calls and its sign-in"},
 	"plugins/upstream/internal/signin.Record":  {16, "what is kept of a sign-in, one key each"},
 	"sample-pantrypal/seed/catalogue.Recipe":   {16, "a recipe in the file, one key each"},
 }
