@@ -42,19 +42,24 @@ type conversation struct {
 	level   string
 	careful bool // reads have savepoints
 
-	conn       *sql.Conn
-	state      state
-	members    int
-	path       *Database // whose schema names are looked for in; nil for no set's
-	vars       []database.Variable
-	due        string // goes out with the next statement
-	lazy       string // goes out with what is due: RELEASE, which may as well be left out
-	sent       int    // how often something due went out
-	statements int    // of the sets' transactions, and rollbacks to savepoints
+	conn    *sql.Conn
+	state   state
+	members int
+	path    *Database // whose schema names are looked for in; nil for no set's
+	vars    []database.Variable
+	outgoing
+	statements int // of the sets' transactions, and rollbacks to savepoints
 	saves      []savepoint
-	writes     int   // statements of sets that are written to
-	stale      bool  // only a new attempt can succeed
-	broken     error // why what was due was refused: nobody knows how much of it there is
+	writes     int  // statements of sets that are written to
+	stale      bool // only a new attempt can succeed
+}
+
+// outgoing is what is said to the server together with the next statement.
+type outgoing struct {
+	due    string // goes out with the next statement
+	lazy   string // goes out with what is due: RELEASE, which may as well be left out
+	sent   int    // how often something due went out
+	broken error  // why what was due was refused: nobody knows how much of it there is
 }
 
 // savepoint is one that is open.

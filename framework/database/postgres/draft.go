@@ -64,7 +64,7 @@ func (d *Draft) make(ctx context.Context) error {
 		return nil
 	}
 	d.made = true
-	if err := d.server.create(ctx, inside(d.Database, d.tx)); err != nil {
+	if err := d.server.birth.create(ctx, inside(d.Database, d.tx)); err != nil {
 		return d.staleIfMade(fmt.Errorf("make the set %q: %w", d.set, err))
 	}
 	return nil

@@ -37,12 +37,12 @@ func (s *Server) Own(ctx context.Context, statements []string) (*sql.DB, error) 
 }
 
 // Observe implements database.Owner.
-func (s *Server) Observe(context.Context) (dialect.Driver, error) {
-	reading := *s.address
-	reading.config = s.config.Copy()
+func (a *address) Observe(context.Context) (dialect.Driver, error) {
+	reading := *a
+	reading.config = a.config.Copy()
 	reading.config.RuntimeParams["default_transaction_read_only"] = "on"
 	return entsql.OpenDB(dialect.Postgres, reading.open(ownConns)), nil
 }
 
 // OwnPlace implements database.Owner.
-func (s *Server) OwnPlace() string { return "schema " + s.prefix + " of " + serverAddress(s.config) }
+func (a *address) OwnPlace() string { return "schema " + a.prefix + " of " + serverAddress(a.config) }

@@ -44,10 +44,9 @@ var (
 // Server has the sets of one app in one database. It is safe for concurrent use,
 // and other processes may use the same database.
 type Server struct {
-	*address
-	schema  database.Schema
+	setList
+	birth   birth
 	pool    *sql.DB
-	keeper  *sql.DB // for what is done to sets, so that runs that wait for one cannot take the last connection from it
 	version string
 	opened  *database.Opened
 	// patience is how long a statement waits for a lock.
@@ -64,8 +63,10 @@ func Open(url, app string, schema database.Schema) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{address: a, schema: schema, patience: patience, attempts: map[store.Attempt]*conversation{}}
-	s.pool, s.keeper = a.open(a.conns), a.open(keepers)
+	s := &Server{
+		setList: setList{address: a, keeper: a.open(keepers), schema: schema}, birth: birth{schema}, pool: a.open(a.conns),
+		patience: patience, attempts: map[store.Attempt]*conversation{},
+	}
 	s.opened = database.NewOpened(maxOpen, s.open, func(database.Database) error { return nil })
 	if err := s.begin(context.Background()); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -112,9 +113,6 @@ CREATE TABLE IF NOT EXISTS %s (name text PRIMARY KEY, version integer NOT NULL, 
 	return nil
 }
 
-// table is the table that lists the sets.
-func (s *Server) table() string { return quoted(s.prefix) + ".koan_sets" }
-
 // Dialect implements database.Backend.
 func (s *Server) Dialect() sqltext.Dialect { return sqltext.PostgreSQL{Folds: true} }
 
@@ -125,28 +123,6 @@ func (s *Server) Place() string {
 
 // SpansSets implements database.Backend.
 func (s *Server) SpansSets() bool { return true }
-
-// Sets implements database.Backend.
-func (s *Server) Sets(ctx context.Context) ([]string, error) {
-	return s.listed(ctx, "EXISTS")
-}
-
-// listed returns the listed sets whose schema EXISTS, or NOT EXISTS.
-func (s *Server) listed(ctx context.Context, schema string) (out []string, err error) {
-	rows, err := s.keeper.QueryContext(ctx, "SELECT name FROM "+s.table()+" WHERE "+schema+` (SELECT FROM pg_namespace WHERE nspname = $1 || '.' || name) ORDER BY name COLLATE "C"`, s.prefix)
-	if err != nil {
-		return nil, unreachableFault(s.config, err)
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, err
-		}
-		out = append(out, name)
-	}
-	return out, rows.Err()
-}
 
 // Reach implements database.Reacher, by a connection of its own: those of the pools may
 // all be at work. What it says is for everybody: addresses are in the cause.
