@@ -252,10 +252,9 @@ func TestTheEndOfAProgramIsTheEndOfItsJail(t *testing.T) {
 
 // descendants lists the processes below one.
 func descendants(pid int) (out []int) {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	for _, task := range tasks {
-		text, _ = os.ReadFile(task)
+		text, _ := os.ReadFile(task)
 		for _, f := range strings.Fields(string(text)) {
 			child, _ := strconv.Atoi(f)
 			out = append(append(out, child), descendants(child)...)
