@@ -219,6 +219,27 @@ func TestAProgramHasWhatItIsGiven(t *testing.T) {
 	require.NoFileExists(t, "/tmp/x")
 }
 
+// A folder that the jail itself lies in may be shown, too. What is in it has the rights that it has outside.
+func TestTheFolderAroundTheJail(t *testing.T) {
+	t.Parallel()
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	own := t.TempDir()
+	require.NoError(t, os.Chmod(filepath.Dir(own), 0o755))
+	name := filepath.Join(own, "photo")
+	require.NoError(t, os.WriteFile(name, []byte("milk"), 0o644))
+	j := of(t)
+	j.Program = filepath.Join(t.TempDir(), "program")
+	require.NoError(t, os.Link(exe, j.Program))
+	j.Read = []string{filepath.Clean(os.TempDir())}
+	written := filepath.Join(j.Write[0], "x")
+	j.Args = append(j.Args, "run", "/bin/sh", "-c", "cat "+name+" && echo more > "+written)
+	out, err := run(t, j)
+	require.NoError(t, err, out)
+	require.Equal(t, "milk", out)
+	require.FileExists(t, written)
+}
+
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, Check(t.Context(), t.TempDir()))
