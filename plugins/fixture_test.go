@@ -144,6 +144,10 @@ type tallyIn struct {
 func echoPlugin(domain string) kit.Plugin {
 	greeting := ""
 	echo := func(ctx context.Context, call kit.Call, in echoIn) (echoOut, error) {
+		if in.Do == "hoard" { // it may be most of the memory
+			hoard = bytes.Repeat([]byte{1}, in.Size)
+			return echoOut{Pid: os.Getpid(), Env: []string{}}, nil
+		}
 		out := echoOut{Text: in.Text + strings.Repeat("x", in.Size), Pid: os.Getpid(), Key: call.Key, Set: call.Set, Trace: call.Trace, DryRun: call.DryRun, Local: call.Local, Subject: call.Caller.Subject, Scopes: call.Caller.Scopes, Sets: call.Caller.Sets, Env: os.Environ(), Setting: greeting}
 		switch in.Do {
 		case "panic":
@@ -181,9 +185,6 @@ func echoPlugin(domain string) kit.Plugin {
 		case "fill":
 			out.Text = ""
 			return out, os.WriteFile(filepath.Join(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), "full"), make([]byte, in.Size), 0o600)
-		case "hoard":
-			hoard, out.Text = bytes.Repeat([]byte{1}, in.Size), ""
-			return out, nil
 		case "deaf":
 			time.Sleep(time.Duration(in.SleepMs) * time.Millisecond)
 			return out, nil
