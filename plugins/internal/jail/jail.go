@@ -26,7 +26,6 @@ type Jail struct {
 	TempMb  int      // how much its own /tmp may hold
 	Proxy   string   // the socket of a proxy that ProxyURL leads to; "" for no network at all
 	Root    string   // an empty folder, in which nothing is ever stored
-	Nobody  bool     // the program runs as nobody, since the app runs as root; Command says so
 }
 
 // ProxyURL is where a program in a jail finds its proxy.

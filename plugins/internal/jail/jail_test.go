@@ -81,7 +81,7 @@ var probes = map[string]func(args []string) error{
 	"ids": func([]string) error {
 		status, err := os.ReadFile("/proc/self/status")
 		for line := range strings.Lines(string(status)) {
-			if strings.HasPrefix(line, "Cap") || strings.HasPrefix(line, "NoNewPrivs") || strings.HasPrefix(line, "Groups") {
+			if strings.HasPrefix(line, "Cap") || strings.HasPrefix(line, "NoNewPrivs") {
 				fmt.Print(line)
 			}
 		}
@@ -188,6 +188,7 @@ func TestAProgramHasWhatItIsGiven(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "data"), []byte("given"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "private"), []byte("given"), 0o600))
 	j := of(t)
 	j.Read = []string{folder}
 	state := j.Write[0]
@@ -200,8 +201,9 @@ func TestAProgramHasWhatItIsGiven(t *testing.T) {
 		"a temporary folder":    {[]string{"write", "/tmp/x"}, ""},
 		"a shell and programs":  {[]string{"run", "/bin/sh", "-c", "ls /usr/bin/env"}, "/usr/bin/env\n"},
 		"a name for itself":     {[]string{"read", "/etc/hosts"}, "127.0.0.1 localhost\n::1 localhost\n"},
+		"a private file":        {[]string{"read", filepath.Join(folder, "private")}, "given"},
 		"devices":               {[]string{"run", "/bin/sh", "-c", "head -c 3 /dev/zero | wc -c"}, "3\n"},
-		"no privileges":         {[]string{"ids"}, "Groups:\t \nCapInh:\t0000000000000000\nCapPrm:\t0000000000000000\nCapEff:\t0000000000000000\nCapBnd:\t0000000000000000\nCapAmb:\t0000000000000000\nNoNewPrivs:\t1\n"},
+		"no privileges":         {[]string{"ids"}, "CapInh:\t0000000000000000\nCapPrm:\t0000000000000000\nCapEff:\t0000000000000000\nCapBnd:\t0000000000000000\nCapAmb:\t0000000000000000\nNoNewPrivs:\t1\n"},
 		"processes of its own":  {[]string{"run", "/bin/sh", "-c", "ls /proc | grep -c '^[0-9]'"}, "5\n"},
 		"an environment of its": {[]string{"run", "/usr/bin/env"}, "A=b\n"},
 	} {

@@ -54,7 +54,7 @@ func (j *Jail) start() (pid int, err error) {
 	go func() {
 		defer close(done)
 		runtime.LockOSThread() // for good: the thread ends with the goroutine
-		if err = j.dropPrivileges(); err != nil {
+		if err = dropPrivileges(); err != nil {
 			return
 		}
 		pid, err = syscall.ForkExec(j.Program, append([]string{j.Program}, j.Args...), &syscall.ProcAttr{
@@ -65,24 +65,17 @@ func (j *Jail) start() (pid int, err error) {
 	return pid, err
 }
 
-// dropPrivileges takes from the calling thread, and from what it starts, all that root may do. Root itself
-// becomes nobody; in a user namespace root is the user who has started the app.
-func (j *Jail) dropPrivileges() error {
+// dropPrivileges takes from the calling thread, and from what it starts, all that root may do. What is left of root
+// is the owner of files: those that the program is shown are mounted so that nobody writes to them.
+func dropPrivileges() error {
 	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
 		if _, _, errno := unix.RawSyscall(unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, c, 0); errno != 0 && errno != unix.EINVAL {
 			return fmt.Errorf("bound capabilities: %w", errno)
 		}
 	}
-	if j.Nobody {
-		for _, call := range []uintptr{unix.SYS_SETGROUPS, unix.SYS_SETRESGID, unix.SYS_SETRESUID} {
-			args := [3]uintptr{nobody, nobody, nobody}
-			if call == unix.SYS_SETGROUPS {
-				args = [3]uintptr{}
-			}
-			if _, _, errno := unix.RawSyscall(call, args[0], args[1], args[2]); errno != 0 {
-				return fmt.Errorf("become nobody: %w", errno)
-			}
-		}
+	// A user namespace of one user does not allow it, and has no other groups.
+	if _, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, 0, 0, 0); errno != 0 && errno != unix.EPERM {
+		return fmt.Errorf("groups: %w", errno)
 	}
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var none [2]unix.CapUserData
