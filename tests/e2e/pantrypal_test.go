@@ -195,7 +195,13 @@ func TestPluginIsKilled(t *testing.T) {
 
 func pluginOf(t *testing.T, parent int) int {
 	t.Helper()
-	for _, pid := range processesUnder(t, parent) {
+	all := processesUnder(t, parent)
+	for _, pid := range all { // a confined plugin is below the process that confines it
+		n, err := strconv.Atoi(pid)
+		require.NoError(t, err)
+		all = append(all, processesUnder(t, n)...)
+	}
+	for _, pid := range all {
 		raw, err := os.ReadFile(filepath.Join("/proc", pid, "comm"))
 		if err == nil && strings.TrimSpace(string(raw)) == "vision" {
 			n, err := strconv.Atoi(pid)
