@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/koan-go/koan/plugins/internal/egress"
 	"github.com/koan-go/koan/plugins/internal/jail"
@@ -90,9 +91,15 @@ type jails struct {
 	missing error
 }
 
-// check returns why there are no jails, nil where there are.
+// checkTime is how long a machine may take to build a jail, which takes it some milliseconds.
+const checkTime = 30 * time.Second
+
+// check returns why there are no jails, nil where there are. What it finds out holds for all plugins of the
+// process, so the end of the start that asks first does not end it.
 func (j *jails) check(ctx context.Context) error {
 	j.once.Do(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTime)
+		defer cancel()
 		root, err := os.MkdirTemp("", "koan-jail-")
 		if err == nil {
 			err = errors.Join(jail.Check(ctx, root), os.Remove(root))

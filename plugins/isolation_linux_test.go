@@ -1,6 +1,7 @@
 package plugins
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -136,6 +137,15 @@ func TestWrongIsolationIsRefused(t *testing.T) {
 		require.ErrorContains(t, p.Start(t.Context(), host), want)
 		require.NoError(t, p.Stop(t.Context()))
 	}
+}
+
+// The start that asks first may end before there is an answer: that says nothing about the machine.
+func TestJailsAreFoundWhoeverAsks(t *testing.T) {
+	t.Parallel()
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	var on jails
+	require.NoError(t, on.check(ended))
 }
 
 // Where the system has no jails, a plugin that must have one does not start, and one of which nothing is said

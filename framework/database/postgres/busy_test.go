@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/tests/pgtest"
 )
 
@@ -45,3 +46,33 @@ func TestALockThatIsNotGivenIsSetBusy(t *testing.T) {
 	exec(t, tx, insert, "a")
 	require.NoError(t, tx.Commit(ctx))
 }
+
+// A table that is locked, as by a migration, keeps nobody waiting for a row's place longer than for the lock.
+func TestALockedTableTellsNoPlace(t *testing.T) {
+	s := opened(t, pgtest.Place(t), things())
+	s.patience = 100 * time.Millisecond
+	d := use(t, s, "default")
+	holder := begin(t, d, true)
+	exec(t, holder, "LOCK TABLE things IN ACCESS EXCLUSIVE MODE")
+	tx, err := d.Begin(ctx, firstWrite{}, true)
+	require.NoError(t, err)
+	begun := time.Now()
+	place, err := tx.(*Tx).Locate(ctx, "things", "id", 1)
+	require.NoError(t, err)
+	require.Empty(t, place)
+	require.Less(t, time.Since(begun), 10*time.Second)
+	require.NoError(t, holder.Rollback(ctx))
+	require.Equal(t, 0, number(t, tx, count), "it has another connection")
+	place, err = tx.(*Tx).Locate(ctx, "things", "id", 1)
+	require.NoError(t, err)
+	require.Empty(t, place, "the transaction has begun")
+	require.NoError(t, tx.Rollback(ctx))
+}
+
+// firstWrite is the first attempt of a run that is one writing call.
+type firstWrite struct{ store.Attempt }
+
+func (firstWrite) Number() int      { return 1 }
+func (firstWrite) Atomic() bool     { return true }
+func (firstWrite) WriteFirst() bool { return true }
+func (firstWrite) Single() bool     { return false }

@@ -30,10 +30,18 @@ func (t *Tx) Locate(ctx context.Context, table, column string, key any) (place s
 			return "", err
 		}
 	}
-	err = c.conn.QueryRowContext(ctx, "SELECT CAST(ctid AS TEXT) FROM "+quoted(t.d.schema)+"."+quoted(table)+" WHERE "+quoted(column)+"=$1", key).Scan(&place)
+	// Outside of a transaction no lock_timeout holds. Where the table is locked, as by a migration, the write itself
+	// waits and says so.
+	limited, cancel := context.WithTimeout(ctx, c.server.patience)
+	defer cancel()
+	err = c.conn.QueryRowContext(limited, "SELECT CAST(ctid AS TEXT) FROM "+quoted(t.d.schema)+"."+quoted(table)+" WHERE "+quoted(column)+"=$1", key).Scan(&place)
 	var refused *pgconn.PgError
 	switch {
 	case errors.Is(err, sql.ErrNoRows), errors.As(err, &refused): // a view has no places; the statement itself will tell what else is wrong
+		return "", nil
+	case limited.Err() != nil && ctx.Err() == nil: // the connection is lost with it
+		_ = c.conn.Close()
+		c.conn = nil
 		return "", nil
 	case err != nil:
 		return "", err
