@@ -293,8 +293,8 @@ func TestAlwaysAsks(t *testing.T) {
 	require.Zero(t, o.count("t"))
 }
 
-// What a rule names is asked about before it is called, also where it is declared to have
-// no effect outside; one that only reads is not.
+// What a rule names with always is asked about before it is called, also where it is declared to
+// have no effect outside, or to only read: the operator's word goes before the plugin's.
 func TestARuleNamesAnyCall(t *testing.T) {
 	t.Parallel()
 	if forEach(t, TestARuleNamesAnyCall) {
@@ -313,22 +313,26 @@ func TestARuleNamesAnyCall(t *testing.T) {
 	w := &world{}
 	o := newDesk(t, place(t), w, approve.Settings{Policy: approval.Policy{Rules: []approval.Rule{{Operation: "plugin::*", Mode: approval.Always}}}}, map[string]job{"works": works})
 	id := o.plan("works")
-	require.Len(t, w.seen(), 1, "the look")
-	p, err := o.guard.FindPlan(context.Background(), id, boss)
-	require.NoError(t, err)
-	require.Contains(t, o.guard.PlanText(p), "wants to call world.sum:\n  {\"of\":\"5\"}\n")
-	out, outcome, err := o.approve(id, boss)
-	require.NoError(t, err)
-	require.Equal(t, `"done"`, out)
-	require.Empty(t, outcome.OutsideEffects)
+	for n, asked := range []string{"wants to call world.look:\n  {}\n", "wants to call world.sum:\n  {\"of\":\"5\"}\n"} {
+		require.Len(t, w.seen(), n, "nothing is called before the answer")
+		require.Contains(t, o.guard.PlanText(o.find(id)), asked)
+		out, outcome, err := o.approve(id, boss)
+		if n == 0 {
+			id = o.planned(outcome, err)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, `"done"`, out)
+		require.Empty(t, outcome.OutsideEffects)
+	}
 	require.Len(t, w.seen(), 2)
 	require.Equal(t, 1, o.count("t"))
 
 	asker := answers(yes)
-	out, _, err = o.run(asker, "works")
+	out, _, err := o.run(asker, "works")
 	require.NoError(t, err)
 	require.Equal(t, `"done"`, out)
-	require.Len(t, asker.asked, 1)
+	require.Len(t, asker.asked, 2)
 
 	o = newDesk(t, place(t), w, approve.Settings{Policy: approval.Policy{Rules: []approval.Rule{{Operation: "plugin::*", Mode: approval.Writes}}}}, map[string]job{"works": works})
 	_, _, err = o.run(nil, "works")

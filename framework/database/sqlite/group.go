@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"time"
 
+	"github.com/koan-go/koan/framework/database/sqlitedriver"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/store"
 )
@@ -131,10 +132,10 @@ func (d *Database) commitGroup(g *group) error {
 
 // discard rolls back the open transaction of the writer connection, if there is one.
 func (d *Database) discard() {
-	if inAutocommit(d.writer) {
+	if sqlitedriver.InAutocommit(d.writer) {
 		return
 	}
-	if _, err := d.writer.ExecContext(context.Background(), "ROLLBACK"); err != nil && !inAutocommit(d.writer) {
+	if _, err := d.writer.ExecContext(context.Background(), "ROLLBACK"); err != nil && !sqlitedriver.InAutocommit(d.writer) {
 		d.dropWriter() // whatever state it is in, nobody else must get it
 	}
 }
@@ -216,7 +217,7 @@ func (t *Tx) Apart(ctx context.Context) error {
 // noteLoss notes that SQLite has rolled the whole transaction back where a statement failed, as it does
 // for a full disk, say. What came after it would not be part of one.
 func (t *Tx) noteLoss(err error) {
-	if err != nil && t.state == writing && t.lost == nil && inAutocommit(t.conn) {
+	if err != nil && t.state == writing && t.lost == nil && sqlitedriver.InAutocommit(t.conn) {
 		t.lost = err
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/koan-go/koan/framework/database"
+	"github.com/koan-go/koan/framework/database/sqlitedriver"
 	"github.com/koan-go/koan/framework/run/store"
 )
 
@@ -207,7 +208,7 @@ func (t *Tx) endOwn(ctx context.Context, statement string) error {
 	}
 	t.state = ended
 	if t.conn != nil {
-		if err != nil && !inAutocommit(t.conn) {
+		if err != nil && !sqlitedriver.InAutocommit(t.conn) {
 			// Whatever state it is in, nobody else must get it.
 			_ = t.conn.Raw(func(any) error { return driver.ErrBadConn })
 		}
@@ -218,17 +219,4 @@ func (t *Tx) endOwn(ctx context.Context, statement string) error {
 		t.d.unlock()
 	}
 	return nil
-}
-
-// inAutocommit reports whether a connection has no transaction open: an interrupted
-// statement may have rolled it back by itself.
-func inAutocommit(c *sql.Conn) bool {
-	free := false
-	_ = c.Raw(func(raw any) error {
-		if s, ok := raw.(interface{ AutoCommit() bool }); ok {
-			free = s.AutoCommit()
-		}
-		return nil
-	})
-	return free
 }

@@ -3,6 +3,7 @@
 package sqlitedriver
 
 import (
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 
@@ -38,4 +39,16 @@ func FailureOf(err error) (f Failure, ok bool) {
 		f.System = e.SystemErrno
 	}
 	return f, true
+}
+
+// InAutocommit reports whether a connection has no transaction open. A failed or interrupted statement
+// may have rolled back the one that was. A connection that cannot be asked counts as having one.
+func InAutocommit(c *sql.Conn) (free bool) {
+	_ = c.Raw(func(raw any) error {
+		if asked, ok := raw.(interface{ AutoCommit() bool }); ok { // others wrap the driver's
+			free = asked.AutoCommit()
+		}
+		return nil
+	})
+	return free
 }

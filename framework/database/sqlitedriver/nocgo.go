@@ -3,6 +3,8 @@
 package sqlitedriver
 
 import (
+	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"regexp"
@@ -56,4 +58,17 @@ func FailureOf(err error) (f Failure, ok bool) {
 	f = Failure{Code: e.Code() & primary, Extended: e.Code(), Text: codeInText.ReplaceAllString(e.Error(), "")}
 	f.Text = strings.TrimPrefix(f.Text, codeInWords[f.Code])
 	return f, true
+}
+
+// InAutocommit reports whether a connection has no transaction open. A failed or interrupted statement
+// may have rolled back the one that was. A connection that cannot be asked counts as having one.
+//
+// The driver does not say it; SQLite refuses to begin a transaction within another.
+func InAutocommit(c *sql.Conn) bool {
+	ctx := context.Background()
+	if _, err := c.ExecContext(ctx, "BEGIN"); err != nil {
+		return false
+	}
+	_, err := c.ExecContext(ctx, "ROLLBACK")
+	return err == nil
 }
