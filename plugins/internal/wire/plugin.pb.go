@@ -1,4 +1,4 @@
-// The contract between an app and its plugins, version 1 (DESIGN section 5).
+// The contract between an app and its plugins, version 1.
 //
 // Transport: hashicorp/go-plugin, protocol "grpc". The host starts the plugin's
 // executable; the plugin prints go-plugin's handshake line and serves Plugin, and
@@ -92,7 +92,10 @@ type Manifest struct {
 	Description     string                 `protobuf:"bytes,4,opt,name=description,proto3" json:"description,omitempty"`
 	Functions       []*Function            `protobuf:"bytes,5,rep,name=functions,proto3" json:"functions,omitempty"`
 	Settings        []*Setting             `protobuf:"bytes,6,rep,name=settings,proto3" json:"settings,omitempty"`
-	FaultCodes      []string               `protobuf:"bytes,7,rep,name=fault_codes,json=faultCodes,proto3" json:"fault_codes,omitempty"` // of faults of the plugin's own, snake_case; callers get execution_error with the code in details.code
+	FaultCodes      []string               `protobuf:"bytes,7,rep,name=fault_codes,json=faultCodes,proto3" json:"fault_codes,omitempty"`   // of faults of the plugin's own, snake_case; callers get execution_error with the code in details.code
+	Needs           []string               `protobuf:"bytes,8,rep,name=needs,proto3" json:"needs,omitempty"`                               // ids and patterns of the operations that it asks to call: "koan::Todo.patch", "upstream::mail::*"; the operator grants them
+	Converses       bool                   `protobuf:"varint,9,opt,name=converses,proto3" json:"converses,omitempty"`                      // it serves Converse
+	KeepsState      bool                   `protobuf:"varint,10,opt,name=keeps_state,json=keepsState,proto3" json:"keeps_state,omitempty"` // it keeps files in ConfigureRequest.state_dir
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -174,6 +177,27 @@ func (x *Manifest) GetFaultCodes() []string {
 		return x.FaultCodes
 	}
 	return nil
+}
+
+func (x *Manifest) GetNeeds() []string {
+	if x != nil {
+		return x.Needs
+	}
+	return nil
+}
+
+func (x *Manifest) GetConverses() bool {
+	if x != nil {
+		return x.Converses
+	}
+	return false
+}
+
+func (x *Manifest) GetKeepsState() bool {
+	if x != nil {
+		return x.KeepsState
+	}
+	return false
 }
 
 type Setting struct {
@@ -431,6 +455,7 @@ func (x *Effects) GetOutside() bool {
 type ConfigureRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Settings      map[string]string      `protobuf:"bytes,1,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // only keys of the manifest, defaults filled in
+	StateDir      string                 `protobuf:"bytes,2,opt,name=state_dir,json=stateDir,proto3" json:"state_dir,omitempty"`                                                           // a folder of the plugin's own, which stays; empty where the manifest does not ask for one
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -470,6 +495,13 @@ func (x *ConfigureRequest) GetSettings() map[string]string {
 		return x.Settings
 	}
 	return nil
+}
+
+func (x *ConfigureRequest) GetStateDir() string {
+	if x != nil {
+		return x.StateDir
+	}
+	return ""
 }
 
 type ConfigureResponse struct {
@@ -526,17 +558,13 @@ type CallRequest struct {
 	DryRun         bool                   `protobuf:"varint,6,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`                           // the run will be rolled back: nothing outside may change
 	Set            string                 `protobuf:"bytes,7,opt,name=set,proto3" json:"set,omitempty"`                                                // the run's default set
 	Trace          string                 `protobuf:"bytes,8,opt,name=trace,proto3" json:"trace,omitempty"`                                            // trace id of the caller
-	// Reserved for calls back into the host: a token that is valid for this call
-	// and its caller's rights. Contract version 1 always sends it empty, and its
-	// hosts serve no call back.
-	Token         string   `protobuf:"bytes,9,opt,name=token,proto3" json:"token,omitempty"`
-	Parts         bool     `protobuf:"varint,10,opt,name=parts,proto3" json:"parts,omitempty"`    // the host takes a long output in parts
-	Local         bool     `protobuf:"varint,11,opt,name=local,proto3" json:"local,omitempty"`    // the person at the app's machine made the run
-	Subject       string   `protobuf:"bytes,12,opt,name=subject,proto3" json:"subject,omitempty"` // who calls
-	Scopes        []string `protobuf:"bytes,13,rep,name=scopes,proto3" json:"scopes,omitempty"`   // of the caller
-	Sets          []string `protobuf:"bytes,14,rep,name=sets,proto3" json:"sets,omitempty"`       // names and patterns of those that the caller may name
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Parts          bool                   `protobuf:"varint,10,opt,name=parts,proto3" json:"parts,omitempty"`                                          // the host takes a long output in parts
+	Local          bool                   `protobuf:"varint,11,opt,name=local,proto3" json:"local,omitempty"`                                          // the person at the app's machine made the run
+	Subject        string                 `protobuf:"bytes,12,opt,name=subject,proto3" json:"subject,omitempty"`                                       // who calls
+	Scopes         []string               `protobuf:"bytes,13,rep,name=scopes,proto3" json:"scopes,omitempty"`                                         // of the caller
+	Sets           []string               `protobuf:"bytes,14,rep,name=sets,proto3" json:"sets,omitempty"`                                             // names and patterns of those that the caller may name
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *CallRequest) Reset() {
@@ -625,13 +653,6 @@ func (x *CallRequest) GetTrace() string {
 	return ""
 }
 
-func (x *CallRequest) GetToken() string {
-	if x != nil {
-		return x.Token
-	}
-	return ""
-}
-
 func (x *CallRequest) GetParts() bool {
 	if x != nil {
 		return x.Parts
@@ -675,6 +696,7 @@ type CallEvent struct {
 	//	*CallEvent_Output
 	//	*CallEvent_Fault
 	//	*CallEvent_Part
+	//	*CallEvent_Question
 	Event         isCallEvent_Event `protobuf_oneof:"event"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -753,6 +775,15 @@ func (x *CallEvent) GetPart() *Part {
 	return nil
 }
 
+func (x *CallEvent) GetQuestion() *Question {
+	if x != nil {
+		if x, ok := x.Event.(*CallEvent_Question); ok {
+			return x.Question
+		}
+	}
+	return nil
+}
+
 type isCallEvent_Event interface {
 	isCallEvent_Event()
 }
@@ -773,6 +804,10 @@ type CallEvent_Part struct {
 	Part *Part `protobuf:"bytes,4,opt,name=part,proto3,oneof"` // of an output, only where the call asked for parts
 }
 
+type CallEvent_Question struct {
+	Question *Question `protobuf:"bytes,5,opt,name=question,proto3,oneof"` // only in Converse
+}
+
 func (*CallEvent_Progress) isCallEvent_Event() {}
 
 func (*CallEvent_Output) isCallEvent_Event() {}
@@ -780,6 +815,757 @@ func (*CallEvent_Output) isCallEvent_Event() {}
 func (*CallEvent_Fault) isCallEvent_Event() {}
 
 func (*CallEvent_Part) isCallEvent_Event() {}
+
+func (*CallEvent_Question) isCallEvent_Event() {}
+
+// HostMessage is what the host sends during Converse.
+type HostMessage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Message:
+	//
+	//	*HostMessage_Call
+	//	*HostMessage_Answer
+	Message       isHostMessage_Message `protobuf_oneof:"message"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HostMessage) Reset() {
+	*x = HostMessage{}
+	mi := &file_plugin_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HostMessage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HostMessage) ProtoMessage() {}
+
+func (x *HostMessage) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HostMessage.ProtoReflect.Descriptor instead.
+func (*HostMessage) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *HostMessage) GetMessage() isHostMessage_Message {
+	if x != nil {
+		return x.Message
+	}
+	return nil
+}
+
+func (x *HostMessage) GetCall() *CallRequest {
+	if x != nil {
+		if x, ok := x.Message.(*HostMessage_Call); ok {
+			return x.Call
+		}
+	}
+	return nil
+}
+
+func (x *HostMessage) GetAnswer() *Answer {
+	if x != nil {
+		if x, ok := x.Message.(*HostMessage_Answer); ok {
+			return x.Answer
+		}
+	}
+	return nil
+}
+
+type isHostMessage_Message interface {
+	isHostMessage_Message()
+}
+
+type HostMessage_Call struct {
+	Call *CallRequest `protobuf:"bytes,1,opt,name=call,proto3,oneof"` // the first message, and only that
+}
+
+type HostMessage_Answer struct {
+	Answer *Answer `protobuf:"bytes,2,opt,name=answer,proto3,oneof"`
+}
+
+func (*HostMessage_Call) isHostMessage_Message() {}
+
+func (*HostMessage_Answer) isHostMessage_Message() {}
+
+// Question is what a plugin asks the host during a call. Several may be open at a
+// time, up to 16; the answers come in any order. Those that are open when the call
+// ends are cancelled.
+type Question struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"` // unique within the call, chosen by the plugin
+	// Types that are valid to be assigned to Kind:
+	//
+	//	*Question_Invoke
+	//	*Question_OpenFile
+	//	*Question_ReadFile
+	//	*Question_CreateFile
+	//	*Question_WriteFile
+	//	*Question_CloseFile
+	Kind          isQuestion_Kind `protobuf_oneof:"kind"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Question) Reset() {
+	*x = Question{}
+	mi := &file_plugin_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Question) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Question) ProtoMessage() {}
+
+func (x *Question) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Question.ProtoReflect.Descriptor instead.
+func (*Question) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Question) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *Question) GetKind() isQuestion_Kind {
+	if x != nil {
+		return x.Kind
+	}
+	return nil
+}
+
+func (x *Question) GetInvoke() *Invoke {
+	if x != nil {
+		if x, ok := x.Kind.(*Question_Invoke); ok {
+			return x.Invoke
+		}
+	}
+	return nil
+}
+
+func (x *Question) GetOpenFile() *OpenFile {
+	if x != nil {
+		if x, ok := x.Kind.(*Question_OpenFile); ok {
+			return x.OpenFile
+		}
+	}
+	return nil
+}
+
+func (x *Question) GetReadFile() *ReadFile {
+	if x != nil {
+		if x, ok := x.Kind.(*Question_ReadFile); ok {
+			return x.ReadFile
+		}
+	}
+	return nil
+}
+
+func (x *Question) GetCreateFile() *CreateFile {
+	if x != nil {
+		if x, ok := x.Kind.(*Question_CreateFile); ok {
+			return x.CreateFile
+		}
+	}
+	return nil
+}
+
+func (x *Question) GetWriteFile() *WriteFile {
+	if x != nil {
+		if x, ok := x.Kind.(*Question_WriteFile); ok {
+			return x.WriteFile
+		}
+	}
+	return nil
+}
+
+func (x *Question) GetCloseFile() *CloseFile {
+	if x != nil {
+		if x, ok := x.Kind.(*Question_CloseFile); ok {
+			return x.CloseFile
+		}
+	}
+	return nil
+}
+
+type isQuestion_Kind interface {
+	isQuestion_Kind()
+}
+
+type Question_Invoke struct {
+	Invoke *Invoke `protobuf:"bytes,2,opt,name=invoke,proto3,oneof"`
+}
+
+type Question_OpenFile struct {
+	OpenFile *OpenFile `protobuf:"bytes,3,opt,name=open_file,json=openFile,proto3,oneof"`
+}
+
+type Question_ReadFile struct {
+	ReadFile *ReadFile `protobuf:"bytes,4,opt,name=read_file,json=readFile,proto3,oneof"`
+}
+
+type Question_CreateFile struct {
+	CreateFile *CreateFile `protobuf:"bytes,5,opt,name=create_file,json=createFile,proto3,oneof"`
+}
+
+type Question_WriteFile struct {
+	WriteFile *WriteFile `protobuf:"bytes,6,opt,name=write_file,json=writeFile,proto3,oneof"`
+}
+
+type Question_CloseFile struct {
+	CloseFile *CloseFile `protobuf:"bytes,7,opt,name=close_file,json=closeFile,proto3,oneof"`
+}
+
+func (*Question_Invoke) isQuestion_Kind() {}
+
+func (*Question_OpenFile) isQuestion_Kind() {}
+
+func (*Question_ReadFile) isQuestion_Kind() {}
+
+func (*Question_CreateFile) isQuestion_Kind() {}
+
+func (*Question_WriteFile) isQuestion_Kind() {}
+
+func (*Question_CloseFile) isQuestion_Kind() {}
+
+// Invoke calls an operation of the app with the caller's rights, within the same run
+// and its transaction. Its answer is Answer.output. It needs Manifest.needs and the
+// operator's grant.
+type Invoke struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Operation     string                 `protobuf:"bytes,1,opt,name=operation,proto3" json:"operation,omitempty"` // "koan::Todo.patch"
+	Input         []byte                 `protobuf:"bytes,2,opt,name=input,proto3" json:"input,omitempty"`         // JSON object
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Invoke) Reset() {
+	*x = Invoke{}
+	mi := &file_plugin_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Invoke) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Invoke) ProtoMessage() {}
+
+func (x *Invoke) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Invoke.ProtoReflect.Descriptor instead.
+func (*Invoke) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *Invoke) GetOperation() string {
+	if x != nil {
+		return x.Operation
+	}
+	return ""
+}
+
+func (x *Invoke) GetInput() []byte {
+	if x != nil {
+		return x.Input
+	}
+	return nil
+}
+
+// OpenFile opens a file that the caller may read, by its handle: the id in
+// {"$file": id}. Its answer is Answer.file.
+type OpenFile struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	File          string                 `protobuf:"bytes,1,opt,name=file,proto3" json:"file,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OpenFile) Reset() {
+	*x = OpenFile{}
+	mi := &file_plugin_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OpenFile) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OpenFile) ProtoMessage() {}
+
+func (x *OpenFile) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OpenFile.ProtoReflect.Descriptor instead.
+func (*OpenFile) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *OpenFile) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+// ReadFile reads a part of an opened file. Its answer is Answer.data: fewer bytes than
+// asked for only at the file's end, none behind it.
+type ReadFile struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	File          string                 `protobuf:"bytes,1,opt,name=file,proto3" json:"file,omitempty"`
+	Offset        int64                  `protobuf:"varint,2,opt,name=offset,proto3" json:"offset,omitempty"`
+	Length        int32                  `protobuf:"varint,3,opt,name=length,proto3" json:"length,omitempty"` // bytes, at most 1 MiB
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReadFile) Reset() {
+	*x = ReadFile{}
+	mi := &file_plugin_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReadFile) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReadFile) ProtoMessage() {}
+
+func (x *ReadFile) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReadFile.ProtoReflect.Descriptor instead.
+func (*ReadFile) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ReadFile) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+func (x *ReadFile) GetOffset() int64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *ReadFile) GetLength() int32 {
+	if x != nil {
+		return x.Length
+	}
+	return 0
+}
+
+// CreateFile begins a file of the caller's. Its answer is Answer.file, whose id is
+// good for WriteFile and CloseFile of this call alone.
+type CreateFile struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	MediaType     string                 `protobuf:"bytes,2,opt,name=media_type,json=mediaType,proto3" json:"media_type,omitempty"` // empty: by the content
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateFile) Reset() {
+	*x = CreateFile{}
+	mi := &file_plugin_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateFile) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateFile) ProtoMessage() {}
+
+func (x *CreateFile) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateFile.ProtoReflect.Descriptor instead.
+func (*CreateFile) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *CreateFile) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CreateFile) GetMediaType() string {
+	if x != nil {
+		return x.MediaType
+	}
+	return ""
+}
+
+// WriteFile appends to a file that CreateFile has begun. Its answer is empty.
+type WriteFile struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	File          string                 `protobuf:"bytes,1,opt,name=file,proto3" json:"file,omitempty"`
+	Data          []byte                 `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"` // at most 1 MiB
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WriteFile) Reset() {
+	*x = WriteFile{}
+	mi := &file_plugin_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WriteFile) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WriteFile) ProtoMessage() {}
+
+func (x *WriteFile) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WriteFile.ProtoReflect.Descriptor instead.
+func (*WriteFile) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *WriteFile) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+func (x *WriteFile) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+// CloseFile ends a file that CreateFile has begun. Its answer is Answer.file with the
+// handle that an output may name as {"$file": id}. A file that is not closed before
+// the call ends is dropped.
+type CloseFile struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	File          string                 `protobuf:"bytes,1,opt,name=file,proto3" json:"file,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CloseFile) Reset() {
+	*x = CloseFile{}
+	mi := &file_plugin_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CloseFile) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CloseFile) ProtoMessage() {}
+
+func (x *CloseFile) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CloseFile.ProtoReflect.Descriptor instead.
+func (*CloseFile) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *CloseFile) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+// Answer answers the question of the same id.
+type Answer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Types that are valid to be assigned to Result:
+	//
+	//	*Answer_Output
+	//	*Answer_Fault
+	//	*Answer_File
+	//	*Answer_Data
+	Result        isAnswer_Result `protobuf_oneof:"result"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Answer) Reset() {
+	*x = Answer{}
+	mi := &file_plugin_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Answer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Answer) ProtoMessage() {}
+
+func (x *Answer) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Answer.ProtoReflect.Descriptor instead.
+func (*Answer) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *Answer) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *Answer) GetResult() isAnswer_Result {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *Answer) GetOutput() []byte {
+	if x != nil {
+		if x, ok := x.Result.(*Answer_Output); ok {
+			return x.Output
+		}
+	}
+	return nil
+}
+
+func (x *Answer) GetFault() []byte {
+	if x != nil {
+		if x, ok := x.Result.(*Answer_Fault); ok {
+			return x.Fault
+		}
+	}
+	return nil
+}
+
+func (x *Answer) GetFile() *File {
+	if x != nil {
+		if x, ok := x.Result.(*Answer_File); ok {
+			return x.File
+		}
+	}
+	return nil
+}
+
+func (x *Answer) GetData() []byte {
+	if x != nil {
+		if x, ok := x.Result.(*Answer_Data); ok {
+			return x.Data
+		}
+	}
+	return nil
+}
+
+type isAnswer_Result interface {
+	isAnswer_Result()
+}
+
+type Answer_Output struct {
+	Output []byte `protobuf:"bytes,2,opt,name=output,proto3,oneof"` // JSON
+}
+
+type Answer_Fault struct {
+	Fault []byte `protobuf:"bytes,3,opt,name=fault,proto3,oneof"` // JSON of a fault
+}
+
+type Answer_File struct {
+	File *File `protobuf:"bytes,4,opt,name=file,proto3,oneof"`
+}
+
+type Answer_Data struct {
+	Data []byte `protobuf:"bytes,5,opt,name=data,proto3,oneof"`
+}
+
+func (*Answer_Output) isAnswer_Result() {}
+
+func (*Answer_Fault) isAnswer_Result() {}
+
+func (*Answer_File) isAnswer_Result() {}
+
+func (*Answer_Data) isAnswer_Result() {}
+
+// File describes a file.
+type File struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	File          string                 `protobuf:"bytes,1,opt,name=file,proto3" json:"file,omitempty"`
+	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	MediaType     string                 `protobuf:"bytes,3,opt,name=media_type,json=mediaType,proto3" json:"media_type,omitempty"`
+	Size          int64                  `protobuf:"varint,4,opt,name=size,proto3" json:"size,omitempty"` // bytes
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *File) Reset() {
+	*x = File{}
+	mi := &file_plugin_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *File) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*File) ProtoMessage() {}
+
+func (x *File) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use File.ProtoReflect.Descriptor instead.
+func (*File) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *File) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+func (x *File) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *File) GetMediaType() string {
+	if x != nil {
+		return x.MediaType
+	}
+	return ""
+}
+
+func (x *File) GetSize() int64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
 
 // Part is a piece of an output, in order. The output event after the last one ends
 // the output with what is left of it.
@@ -793,7 +1579,7 @@ type Part struct {
 
 func (x *Part) Reset() {
 	*x = Part{}
-	mi := &file_plugin_proto_msgTypes[9]
+	mi := &file_plugin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -805,7 +1591,7 @@ func (x *Part) String() string {
 func (*Part) ProtoMessage() {}
 
 func (x *Part) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[9]
+	mi := &file_plugin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -818,7 +1604,7 @@ func (x *Part) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Part.ProtoReflect.Descriptor instead.
 func (*Part) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{9}
+	return file_plugin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Part) GetSize() int64 {
@@ -840,13 +1626,14 @@ type Progress struct {
 	Done          float64                `protobuf:"fixed64,1,opt,name=done,proto3" json:"done,omitempty"`
 	Total         float64                `protobuf:"fixed64,2,opt,name=total,proto3" json:"total,omitempty"` // 0 is unknown
 	Message       string                 `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
+	Partial       []byte                 `protobuf:"bytes,4,opt,name=partial,proto3" json:"partial,omitempty"` // JSON of what of the result there is so far; empty for none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_plugin_proto_msgTypes[10]
+	mi := &file_plugin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -858,7 +1645,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[10]
+	mi := &file_plugin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -871,7 +1658,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{10}
+	return file_plugin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Progress) GetDone() float64 {
@@ -895,6 +1682,13 @@ func (x *Progress) GetMessage() string {
 	return ""
 }
 
+func (x *Progress) GetPartial() []byte {
+	if x != nil {
+		return x.Partial
+	}
+	return nil
+}
+
 var File_plugin_proto protoreflect.FileDescriptor
 
 const file_plugin_proto_rawDesc = "" +
@@ -903,7 +1697,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\x0fDescribeRequest\x12\x10\n" +
 	"\x03app\x18\x01 \x01(\tR\x03app\x12\x1f\n" +
 	"\vapp_version\x18\x02 \x01(\tR\n" +
-	"appVersion\"\x97\x02\n" +
+	"appVersion\"\xec\x02\n" +
 	"\bManifest\x12)\n" +
 	"\x10contract_version\x18\x01 \x01(\x05R\x0fcontractVersion\x12\x16\n" +
 	"\x06domain\x18\x02 \x01(\tR\x06domain\x12\x18\n" +
@@ -912,7 +1706,12 @@ const file_plugin_proto_rawDesc = "" +
 	"\tfunctions\x18\x05 \x03(\v2\x18.koan.plugin.v1.FunctionR\tfunctions\x123\n" +
 	"\bsettings\x18\x06 \x03(\v2\x17.koan.plugin.v1.SettingR\bsettings\x12\x1f\n" +
 	"\vfault_codes\x18\a \x03(\tR\n" +
-	"faultCodes\"\x84\x01\n" +
+	"faultCodes\x12\x14\n" +
+	"\x05needs\x18\b \x03(\tR\x05needs\x12\x1c\n" +
+	"\tconverses\x18\t \x01(\bR\tconverses\x12\x1f\n" +
+	"\vkeeps_state\x18\n" +
+	" \x01(\bR\n" +
+	"keepsState\"\x84\x01\n" +
 	"\aSetting\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12#\n" +
 	"\rdefault_value\x18\x02 \x01(\tR\fdefaultValue\x12\x12\n" +
@@ -936,14 +1735,15 @@ const file_plugin_proto_rawDesc = "" +
 	"\n" +
 	"idempotent\x18\x03 \x01(\bR\n" +
 	"idempotent\x12\x18\n" +
-	"\aoutside\x18\x04 \x01(\bR\aoutside\"\x9b\x01\n" +
+	"\aoutside\x18\x04 \x01(\bR\aoutside\"\xb8\x01\n" +
 	"\x10ConfigureRequest\x12J\n" +
-	"\bsettings\x18\x01 \x03(\v2..koan.plugin.v1.ConfigureRequest.SettingsEntryR\bsettings\x1a;\n" +
+	"\bsettings\x18\x01 \x03(\v2..koan.plugin.v1.ConfigureRequest.SettingsEntryR\bsettings\x12\x1b\n" +
+	"\tstate_dir\x18\x02 \x01(\tR\bstateDir\x1a;\n" +
 	"\rSettingsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\")\n" +
 	"\x11ConfigureResponse\x12\x14\n" +
-	"\x05fault\x18\x01 \x01(\fR\x05fault\"\xdd\x02\n" +
+	"\x05fault\x18\x01 \x01(\fR\x05fault\"\xcd\x02\n" +
 	"\vCallRequest\x12\x1a\n" +
 	"\bfunction\x18\x01 \x01(\tR\bfunction\x12\x14\n" +
 	"\x05input\x18\x02 \x01(\fR\x05input\x12\x17\n" +
@@ -953,30 +1753,81 @@ const file_plugin_proto_rawDesc = "" +
 	"\adry_run\x18\x06 \x01(\bR\x06dryRun\x12\x10\n" +
 	"\x03set\x18\a \x01(\tR\x03set\x12\x14\n" +
 	"\x05trace\x18\b \x01(\tR\x05trace\x12\x14\n" +
-	"\x05token\x18\t \x01(\tR\x05token\x12\x14\n" +
 	"\x05parts\x18\n" +
 	" \x01(\bR\x05parts\x12\x14\n" +
 	"\x05local\x18\v \x01(\bR\x05local\x12\x18\n" +
 	"\asubject\x18\f \x01(\tR\asubject\x12\x16\n" +
 	"\x06scopes\x18\r \x03(\tR\x06scopes\x12\x12\n" +
-	"\x04sets\x18\x0e \x03(\tR\x04sets\"\xaa\x01\n" +
+	"\x04sets\x18\x0e \x03(\tR\x04setsJ\x04\b\t\x10\n" +
+	"\"\xe2\x01\n" +
 	"\tCallEvent\x126\n" +
 	"\bprogress\x18\x01 \x01(\v2\x18.koan.plugin.v1.ProgressH\x00R\bprogress\x12\x18\n" +
 	"\x06output\x18\x02 \x01(\fH\x00R\x06output\x12\x16\n" +
 	"\x05fault\x18\x03 \x01(\fH\x00R\x05fault\x12*\n" +
-	"\x04part\x18\x04 \x01(\v2\x14.koan.plugin.v1.PartH\x00R\x04partB\a\n" +
-	"\x05event\".\n" +
+	"\x04part\x18\x04 \x01(\v2\x14.koan.plugin.v1.PartH\x00R\x04part\x126\n" +
+	"\bquestion\x18\x05 \x01(\v2\x18.koan.plugin.v1.QuestionH\x00R\bquestionB\a\n" +
+	"\x05event\"}\n" +
+	"\vHostMessage\x121\n" +
+	"\x04call\x18\x01 \x01(\v2\x1b.koan.plugin.v1.CallRequestH\x00R\x04call\x120\n" +
+	"\x06answer\x18\x02 \x01(\v2\x16.koan.plugin.v1.AnswerH\x00R\x06answerB\t\n" +
+	"\amessage\"\xfd\x02\n" +
+	"\bQuestion\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x120\n" +
+	"\x06invoke\x18\x02 \x01(\v2\x16.koan.plugin.v1.InvokeH\x00R\x06invoke\x127\n" +
+	"\topen_file\x18\x03 \x01(\v2\x18.koan.plugin.v1.OpenFileH\x00R\bopenFile\x127\n" +
+	"\tread_file\x18\x04 \x01(\v2\x18.koan.plugin.v1.ReadFileH\x00R\breadFile\x12=\n" +
+	"\vcreate_file\x18\x05 \x01(\v2\x1a.koan.plugin.v1.CreateFileH\x00R\n" +
+	"createFile\x12:\n" +
+	"\n" +
+	"write_file\x18\x06 \x01(\v2\x19.koan.plugin.v1.WriteFileH\x00R\twriteFile\x12:\n" +
+	"\n" +
+	"close_file\x18\a \x01(\v2\x19.koan.plugin.v1.CloseFileH\x00R\tcloseFileB\x06\n" +
+	"\x04kind\"<\n" +
+	"\x06Invoke\x12\x1c\n" +
+	"\toperation\x18\x01 \x01(\tR\toperation\x12\x14\n" +
+	"\x05input\x18\x02 \x01(\fR\x05input\"\x1e\n" +
+	"\bOpenFile\x12\x12\n" +
+	"\x04file\x18\x01 \x01(\tR\x04file\"N\n" +
+	"\bReadFile\x12\x12\n" +
+	"\x04file\x18\x01 \x01(\tR\x04file\x12\x16\n" +
+	"\x06offset\x18\x02 \x01(\x03R\x06offset\x12\x16\n" +
+	"\x06length\x18\x03 \x01(\x05R\x06length\"?\n" +
+	"\n" +
+	"CreateFile\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
+	"\n" +
+	"media_type\x18\x02 \x01(\tR\tmediaType\"3\n" +
+	"\tWriteFile\x12\x12\n" +
+	"\x04file\x18\x01 \x01(\tR\x04file\x12\x12\n" +
+	"\x04data\x18\x02 \x01(\fR\x04data\"\x1f\n" +
+	"\tCloseFile\x12\x12\n" +
+	"\x04file\x18\x01 \x01(\tR\x04file\"\x96\x01\n" +
+	"\x06Answer\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x18\n" +
+	"\x06output\x18\x02 \x01(\fH\x00R\x06output\x12\x16\n" +
+	"\x05fault\x18\x03 \x01(\fH\x00R\x05fault\x12*\n" +
+	"\x04file\x18\x04 \x01(\v2\x14.koan.plugin.v1.FileH\x00R\x04file\x12\x14\n" +
+	"\x04data\x18\x05 \x01(\fH\x00R\x04dataB\b\n" +
+	"\x06result\"a\n" +
+	"\x04File\x12\x12\n" +
+	"\x04file\x18\x01 \x01(\tR\x04file\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1d\n" +
+	"\n" +
+	"media_type\x18\x03 \x01(\tR\tmediaType\x12\x12\n" +
+	"\x04size\x18\x04 \x01(\x03R\x04size\".\n" +
 	"\x04Part\x12\x12\n" +
 	"\x04size\x18\x01 \x01(\x03R\x04size\x12\x12\n" +
-	"\x04data\x18\x02 \x01(\fR\x04data\"N\n" +
+	"\x04data\x18\x02 \x01(\fR\x04data\"h\n" +
 	"\bProgress\x12\x12\n" +
 	"\x04done\x18\x01 \x01(\x01R\x04done\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\x01R\x05total\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessage2\xe3\x01\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\x12\x18\n" +
+	"\apartial\x18\x04 \x01(\fR\apartial2\xab\x02\n" +
 	"\x06Plugin\x12E\n" +
 	"\bDescribe\x12\x1f.koan.plugin.v1.DescribeRequest\x1a\x18.koan.plugin.v1.Manifest\x12P\n" +
 	"\tConfigure\x12 .koan.plugin.v1.ConfigureRequest\x1a!.koan.plugin.v1.ConfigureResponse\x12@\n" +
-	"\x04Call\x12\x1b.koan.plugin.v1.CallRequest\x1a\x19.koan.plugin.v1.CallEvent0\x01B/Z-github.com/koan-go/koan/plugins/internal/wireb\x06proto3"
+	"\x04Call\x12\x1b.koan.plugin.v1.CallRequest\x1a\x19.koan.plugin.v1.CallEvent0\x01\x12F\n" +
+	"\bConverse\x12\x1b.koan.plugin.v1.HostMessage\x1a\x19.koan.plugin.v1.CallEvent(\x010\x01B/Z-github.com/koan-go/koan/plugins/internal/wireb\x06proto3"
 
 var (
 	file_plugin_proto_rawDescOnce sync.Once
@@ -990,7 +1841,7 @@ func file_plugin_proto_rawDescGZIP() []byte {
 	return file_plugin_proto_rawDescData
 }
 
-var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_plugin_proto_goTypes = []any{
 	(*DescribeRequest)(nil),   // 0: koan.plugin.v1.DescribeRequest
 	(*Manifest)(nil),          // 1: koan.plugin.v1.Manifest
@@ -1001,28 +1852,50 @@ var file_plugin_proto_goTypes = []any{
 	(*ConfigureResponse)(nil), // 6: koan.plugin.v1.ConfigureResponse
 	(*CallRequest)(nil),       // 7: koan.plugin.v1.CallRequest
 	(*CallEvent)(nil),         // 8: koan.plugin.v1.CallEvent
-	(*Part)(nil),              // 9: koan.plugin.v1.Part
-	(*Progress)(nil),          // 10: koan.plugin.v1.Progress
-	nil,                       // 11: koan.plugin.v1.ConfigureRequest.SettingsEntry
+	(*HostMessage)(nil),       // 9: koan.plugin.v1.HostMessage
+	(*Question)(nil),          // 10: koan.plugin.v1.Question
+	(*Invoke)(nil),            // 11: koan.plugin.v1.Invoke
+	(*OpenFile)(nil),          // 12: koan.plugin.v1.OpenFile
+	(*ReadFile)(nil),          // 13: koan.plugin.v1.ReadFile
+	(*CreateFile)(nil),        // 14: koan.plugin.v1.CreateFile
+	(*WriteFile)(nil),         // 15: koan.plugin.v1.WriteFile
+	(*CloseFile)(nil),         // 16: koan.plugin.v1.CloseFile
+	(*Answer)(nil),            // 17: koan.plugin.v1.Answer
+	(*File)(nil),              // 18: koan.plugin.v1.File
+	(*Part)(nil),              // 19: koan.plugin.v1.Part
+	(*Progress)(nil),          // 20: koan.plugin.v1.Progress
+	nil,                       // 21: koan.plugin.v1.ConfigureRequest.SettingsEntry
 }
 var file_plugin_proto_depIdxs = []int32{
 	3,  // 0: koan.plugin.v1.Manifest.functions:type_name -> koan.plugin.v1.Function
 	2,  // 1: koan.plugin.v1.Manifest.settings:type_name -> koan.plugin.v1.Setting
 	4,  // 2: koan.plugin.v1.Function.effects:type_name -> koan.plugin.v1.Effects
-	11, // 3: koan.plugin.v1.ConfigureRequest.settings:type_name -> koan.plugin.v1.ConfigureRequest.SettingsEntry
-	10, // 4: koan.plugin.v1.CallEvent.progress:type_name -> koan.plugin.v1.Progress
-	9,  // 5: koan.plugin.v1.CallEvent.part:type_name -> koan.plugin.v1.Part
-	0,  // 6: koan.plugin.v1.Plugin.Describe:input_type -> koan.plugin.v1.DescribeRequest
-	5,  // 7: koan.plugin.v1.Plugin.Configure:input_type -> koan.plugin.v1.ConfigureRequest
-	7,  // 8: koan.plugin.v1.Plugin.Call:input_type -> koan.plugin.v1.CallRequest
-	1,  // 9: koan.plugin.v1.Plugin.Describe:output_type -> koan.plugin.v1.Manifest
-	6,  // 10: koan.plugin.v1.Plugin.Configure:output_type -> koan.plugin.v1.ConfigureResponse
-	8,  // 11: koan.plugin.v1.Plugin.Call:output_type -> koan.plugin.v1.CallEvent
-	9,  // [9:12] is the sub-list for method output_type
-	6,  // [6:9] is the sub-list for method input_type
-	6,  // [6:6] is the sub-list for extension type_name
-	6,  // [6:6] is the sub-list for extension extendee
-	0,  // [0:6] is the sub-list for field type_name
+	21, // 3: koan.plugin.v1.ConfigureRequest.settings:type_name -> koan.plugin.v1.ConfigureRequest.SettingsEntry
+	20, // 4: koan.plugin.v1.CallEvent.progress:type_name -> koan.plugin.v1.Progress
+	19, // 5: koan.plugin.v1.CallEvent.part:type_name -> koan.plugin.v1.Part
+	10, // 6: koan.plugin.v1.CallEvent.question:type_name -> koan.plugin.v1.Question
+	7,  // 7: koan.plugin.v1.HostMessage.call:type_name -> koan.plugin.v1.CallRequest
+	17, // 8: koan.plugin.v1.HostMessage.answer:type_name -> koan.plugin.v1.Answer
+	11, // 9: koan.plugin.v1.Question.invoke:type_name -> koan.plugin.v1.Invoke
+	12, // 10: koan.plugin.v1.Question.open_file:type_name -> koan.plugin.v1.OpenFile
+	13, // 11: koan.plugin.v1.Question.read_file:type_name -> koan.plugin.v1.ReadFile
+	14, // 12: koan.plugin.v1.Question.create_file:type_name -> koan.plugin.v1.CreateFile
+	15, // 13: koan.plugin.v1.Question.write_file:type_name -> koan.plugin.v1.WriteFile
+	16, // 14: koan.plugin.v1.Question.close_file:type_name -> koan.plugin.v1.CloseFile
+	18, // 15: koan.plugin.v1.Answer.file:type_name -> koan.plugin.v1.File
+	0,  // 16: koan.plugin.v1.Plugin.Describe:input_type -> koan.plugin.v1.DescribeRequest
+	5,  // 17: koan.plugin.v1.Plugin.Configure:input_type -> koan.plugin.v1.ConfigureRequest
+	7,  // 18: koan.plugin.v1.Plugin.Call:input_type -> koan.plugin.v1.CallRequest
+	9,  // 19: koan.plugin.v1.Plugin.Converse:input_type -> koan.plugin.v1.HostMessage
+	1,  // 20: koan.plugin.v1.Plugin.Describe:output_type -> koan.plugin.v1.Manifest
+	6,  // 21: koan.plugin.v1.Plugin.Configure:output_type -> koan.plugin.v1.ConfigureResponse
+	8,  // 22: koan.plugin.v1.Plugin.Call:output_type -> koan.plugin.v1.CallEvent
+	8,  // 23: koan.plugin.v1.Plugin.Converse:output_type -> koan.plugin.v1.CallEvent
+	20, // [20:24] is the sub-list for method output_type
+	16, // [16:20] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_plugin_proto_init() }
@@ -1035,6 +1908,25 @@ func file_plugin_proto_init() {
 		(*CallEvent_Output)(nil),
 		(*CallEvent_Fault)(nil),
 		(*CallEvent_Part)(nil),
+		(*CallEvent_Question)(nil),
+	}
+	file_plugin_proto_msgTypes[9].OneofWrappers = []any{
+		(*HostMessage_Call)(nil),
+		(*HostMessage_Answer)(nil),
+	}
+	file_plugin_proto_msgTypes[10].OneofWrappers = []any{
+		(*Question_Invoke)(nil),
+		(*Question_OpenFile)(nil),
+		(*Question_ReadFile)(nil),
+		(*Question_CreateFile)(nil),
+		(*Question_WriteFile)(nil),
+		(*Question_CloseFile)(nil),
+	}
+	file_plugin_proto_msgTypes[17].OneofWrappers = []any{
+		(*Answer_Output)(nil),
+		(*Answer_Fault)(nil),
+		(*Answer_File)(nil),
+		(*Answer_Data)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1042,7 +1934,7 @@ func file_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_plugin_proto_rawDesc), len(file_plugin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   12,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1,4 +1,4 @@
-// The contract between an app and its plugins, version 1 (DESIGN section 5).
+// The contract between an app and its plugins, version 1.
 //
 // Transport: hashicorp/go-plugin, protocol "grpc". The host starts the plugin's
 // executable; the plugin prints go-plugin's handshake line and serves Plugin, and
@@ -33,6 +33,7 @@ const (
 	Plugin_Describe_FullMethodName  = "/koan.plugin.v1.Plugin/Describe"
 	Plugin_Configure_FullMethodName = "/koan.plugin.v1.Plugin/Configure"
 	Plugin_Call_FullMethodName      = "/koan.plugin.v1.Plugin/Call"
+	Plugin_Converse_FullMethodName  = "/koan.plugin.v1.Plugin/Converse"
 )
 
 // PluginClient is the client API for Plugin service.
@@ -46,6 +47,10 @@ type PluginClient interface {
 	// Call makes one call: any number of progress events, then exactly one
 	// result or fault, which ends the stream. A long result may come in parts.
 	Call(ctx context.Context, in *CallRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CallEvent], error)
+	// Converse makes one call as Call does, during which the plugin may ask the host.
+	// The host sends the call first, and then one answer to each question. It uses
+	// Converse instead of Call where Manifest.converses is set.
+	Converse(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[HostMessage, CallEvent], error)
 }
 
 type pluginClient struct {
@@ -95,6 +100,19 @@ func (c *pluginClient) Call(ctx context.Context, in *CallRequest, opts ...grpc.C
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Plugin_CallClient = grpc.ServerStreamingClient[CallEvent]
 
+func (c *pluginClient) Converse(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[HostMessage, CallEvent], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Plugin_ServiceDesc.Streams[1], Plugin_Converse_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[HostMessage, CallEvent]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Plugin_ConverseClient = grpc.BidiStreamingClient[HostMessage, CallEvent]
+
 // PluginServer is the server API for Plugin service.
 // All implementations must embed UnimplementedPluginServer
 // for forward compatibility.
@@ -106,6 +124,10 @@ type PluginServer interface {
 	// Call makes one call: any number of progress events, then exactly one
 	// result or fault, which ends the stream. A long result may come in parts.
 	Call(*CallRequest, grpc.ServerStreamingServer[CallEvent]) error
+	// Converse makes one call as Call does, during which the plugin may ask the host.
+	// The host sends the call first, and then one answer to each question. It uses
+	// Converse instead of Call where Manifest.converses is set.
+	Converse(grpc.BidiStreamingServer[HostMessage, CallEvent]) error
 	mustEmbedUnimplementedPluginServer()
 }
 
@@ -124,6 +146,9 @@ func (UnimplementedPluginServer) Configure(context.Context, *ConfigureRequest) (
 }
 func (UnimplementedPluginServer) Call(*CallRequest, grpc.ServerStreamingServer[CallEvent]) error {
 	return status.Error(codes.Unimplemented, "method Call not implemented")
+}
+func (UnimplementedPluginServer) Converse(grpc.BidiStreamingServer[HostMessage, CallEvent]) error {
+	return status.Error(codes.Unimplemented, "method Converse not implemented")
 }
 func (UnimplementedPluginServer) mustEmbedUnimplementedPluginServer() {}
 func (UnimplementedPluginServer) testEmbeddedByValue()                {}
@@ -193,6 +218,13 @@ func _Plugin_Call_Handler(srv interface{}, stream grpc.ServerStream) error {
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Plugin_CallServer = grpc.ServerStreamingServer[CallEvent]
 
+func _Plugin_Converse_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(PluginServer).Converse(&grpc.GenericServerStream[HostMessage, CallEvent]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Plugin_ConverseServer = grpc.BidiStreamingServer[HostMessage, CallEvent]
+
 // Plugin_ServiceDesc is the grpc.ServiceDesc for Plugin service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -214,6 +246,12 @@ var Plugin_ServiceDesc = grpc.ServiceDesc{
 			StreamName:    "Call",
 			Handler:       _Plugin_Call_Handler,
 			ServerStreams: true,
+		},
+		{
+			StreamName:    "Converse",
+			Handler:       _Plugin_Converse_Handler,
+			ServerStreams: true,
+			ClientStreams: true,
 		},
 	},
 	Metadata: "plugin.proto",
