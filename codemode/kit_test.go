@@ -253,6 +253,7 @@ func (a app) Settings() catalog.Values    { return a.values }
 func (a app) Snapshot() *catalog.Snapshot { return nil }
 func (a app) Changed()                    {}
 func (a app) Log() *slog.Logger           { return slog.Default() }
+func (app) ConfigFile() string            { return "" }
 func (a app) Testing() bool               { return !a.confined }
 
 // start starts code mode with some settings changed.

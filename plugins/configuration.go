@@ -13,6 +13,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/plugins/internal/lock"
 	"github.com/koan-go/koan/plugins/internal/operator"
 	"github.com/koan-go/koan/plugins/internal/reference"
 	"github.com/koan-go/koan/plugins/internal/wire"
@@ -38,14 +39,15 @@ type setting struct{ key, value string }
 func (c *configuration) equal(other *configuration) bool { return reflect.DeepEqual(c, other) }
 
 // newConfiguration returns what holds of a plugin of which nothing is configured. The plugins
-// of the folder are the app's own, so their declarations are believed.
-func newConfiguration() *configuration {
-	return &configuration{Rules: operator.Rules{Trust: true}}
+// of the folder are the app's own, so their declarations are believed; those that koan.lock lists were
+// brought from elsewhere.
+func newConfiguration(name string, brought *lock.File) *configuration {
+	_, listed := brought.Plugins[name]
+	return &configuration{Rules: operator.Rules{Trust: !listed}}
 }
 
-// parseConfiguration reads the keys of one plugin, relative to plugins.<domain>.
-func parseConfiguration(keys map[string]string) (*configuration, error) {
-	c := newConfiguration()
+// parse reads the keys of one plugin, relative to plugins.<domain>, over what c has.
+func (c *configuration) parse(keys map[string]string) error {
 	var problems []error
 	var direct []setting
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
@@ -62,7 +64,7 @@ func parseConfiguration(keys map[string]string) (*configuration, error) {
 		}
 	}
 	c.given = append(c.given, direct...)
-	return c, errors.Join(problems...)
+	return errors.Join(problems...)
 }
 
 // set sets one key that is the operator's, and reports whether it is.
@@ -89,16 +91,16 @@ type configurations map[string]*configuration
 
 // of returns what is configured of the plugin of a file, also of one that has come since the
 // configuration was read.
-func (c configurations) of(name string) *configuration {
+func (c configurations) of(name string, brought *lock.File) *configuration {
 	if own := c[name]; own != nil {
 		return own
 	}
-	return newConfiguration()
+	return newConfiguration(name, brought)
 }
 
 // readConfigurations sorts the keys below "plugins" by plugin. A key that belongs to no plugin is
 // an error; whether a plugin has a setting is checked later, by its manifest.
-func readConfigurations(v catalog.Values, dir string, plugins []string) (configurations, error) {
+func readConfigurations(v catalog.Values, dir string, plugins []string, brought *lock.File) (configurations, error) {
 	byPlugin := map[string]map[string]string{}
 	var problems []string
 	for key, value := range v.Under(keyOpen) {
@@ -115,8 +117,8 @@ func readConfigurations(v catalog.Values, dir string, plugins []string) (configu
 	}
 	out := configurations{}
 	for _, name := range plugins {
-		c, err := parseConfiguration(byPlugin[name])
-		if err != nil {
+		c := newConfiguration(name, brought)
+		if err := c.parse(byPlugin[name]); err != nil {
 			for line := range strings.SplitSeq(err.Error(), "\n") {
 				problems = append(problems, keyOpen+"."+name+"."+line)
 			}

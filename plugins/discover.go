@@ -1,6 +1,7 @@
 package plugins
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,10 +15,14 @@ import (
 
 // executable is a file that is a plugin by its name and mode.
 type executable struct {
-	name string
-	path string
-	info os.FileInfo // of the file, behind links
+	name   string
+	path   string
+	folder string      // of a plugin that has one of its own: its name, with the executable of that name in it
+	info   os.FileInfo // of the file, behind links
 }
+
+// files returns what the plugin's digest is of.
+func (e executable) files() string { return cmp.Or(e.folder, e.path) }
 
 // same reports whether it is the same file, unchanged.
 func (e executable) same(o executable) bool {
@@ -26,7 +31,7 @@ func (e executable) same(o executable) bool {
 
 // reserved are the domains whose name in scripts, SDK.<Domain>, as a server, as the first part of
 // tools or as a key below "plugins" is taken by something else.
-var reserved = []string{"actions", "args", "code", "codemode", "dir", "entities", "files", "koan", "out", "required", "run", "servers", "tools"}
+var reserved = []string{"actions", "args", "code", "codemode", "dir", "entities", "files", "koan", "locked", "out", "required", "run", "servers", "tools"}
 
 // discover lists the plugins of a folder by name, and why other files that may be
 // meant as plugins were skipped.
@@ -41,16 +46,20 @@ func discover(dir string) (found []executable, skipped []string, err error) {
 		if strings.HasPrefix(file, ".") || strings.HasPrefix(file, "_") {
 			continue
 		}
-		path := filepath.Join(dir, file)
+		path, folder := filepath.Join(dir, file), ""
 		info, err := os.Stat(path) // follows links
+		if err == nil && info.IsDir() {
+			if path, info = inFolder(path, file); info == nil {
+				continue // it is no plugin's
+			}
+			folder, file = filepath.Dir(path), filepath.Base(path)
+		}
 		if err != nil {
 			skipped = append(skipped, fmt.Sprintf("%s: %v", file, err))
 			continue
 		}
 		if !info.Mode().IsRegular() {
-			if !info.IsDir() {
-				skipped = append(skipped, fmt.Sprintf("%s: it is %s, not a regular file", file, regular.Kind(info.Mode())))
-			}
+			skipped = append(skipped, fmt.Sprintf("%s: it is %s, not a regular file", file, regular.Kind(info.Mode())))
 			continue
 		}
 		if !isExecutable(file, info) {
@@ -69,10 +78,22 @@ func discover(dir string) (found []executable, skipped []string, err error) {
 			skipped = append(skipped, fmt.Sprintf("%s: there is another plugin %q", file, name))
 		default:
 			seen[name] = true
-			found = append(found, executable{name: name, path: path, info: info})
+			found = append(found, executable{name: name, path: path, folder: folder, info: info})
 		}
 	}
 	return found, skipped, nil
+}
+
+// inFolder returns the file of a plugin that is a folder: the one that is called like it. info is nil where
+// there is none.
+func inFolder(folder, name string) (path string, info os.FileInfo) {
+	for _, file := range []string{name, name + ".exe"} {
+		path = filepath.Join(folder, file)
+		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+			return path, info
+		}
+	}
+	return "", nil
 }
 
 func isExecutable(file string, info os.FileInfo) bool {

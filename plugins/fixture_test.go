@@ -415,7 +415,7 @@ func serveAppWithChild() {
 // values are a configuration: declared keys and free ones.
 type values map[string]string
 
-func (v values) Bool(string) bool              { panic("undeclared") }
+func (v values) Bool(key string) bool          { return v[key] != "false" }
 func (v values) Int(string) int                { panic("undeclared") }
 func (v values) Strings(key string) []string   { return strings.Fields(v[key]) }
 func (v values) Duration(string) time.Duration { panic("undeclared") }
@@ -425,7 +425,7 @@ func (v values) IsSet(key string) bool         { return v[key] != "" }
 func (v values) Under(prefix string) map[string]string {
 	out := map[string]string{}
 	for k, s := range v {
-		if rest, ok := strings.CutPrefix(k, prefix+"."); ok && k != keyDir && k != keyRequired {
+		if rest, ok := strings.CutPrefix(k, prefix+"."); ok && k != keyDir && k != keyRequired && k != keyLocked {
 			out[rest] = s
 		}
 	}
@@ -451,6 +451,7 @@ func (s *syncBuffer) String() string {
 
 type testHost struct {
 	values  values
+	config  string // path of the configuration's file, "" for none
 	log     *syncBuffer
 	changes atomic.Int32
 	changed func() // nil but where a test follows the catalog
@@ -470,6 +471,8 @@ func (h *testHost) Changed() {
 		h.changed()
 	}
 }
+func (h *testHost) ConfigFile() string { return h.config }
+
 func (*testHost) Testing() bool { return true }
 func (h *testHost) Log() *slog.Logger {
 	return slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -498,10 +501,16 @@ type bench struct {
 
 func start(t *testing.T, dir string, more values) *bench {
 	t.Helper()
-	b := &bench{t: t, host: &testHost{values: values{"plugins.dir": dir}, log: &syncBuffer{}}, provider: Provide(Options{}), engine: run.NewEngine(run.Options{})}
+	host := &testHost{values: values{"plugins.dir": dir}, log: &syncBuffer{}}
 	for k, v := range more {
-		b.host.values[k] = v
+		host.values[k] = v
 	}
+	return startOn(t, host)
+}
+
+func startOn(t *testing.T, host *testHost) *bench {
+	t.Helper()
+	b := &bench{t: t, host: host, provider: Provide(Options{}), engine: run.NewEngine(run.Options{})}
 	require.NoError(t, b.provider.Start(t.Context(), b.host))
 	t.Cleanup(func() {
 		require.NoError(t, b.provider.Stop(context.Background()))

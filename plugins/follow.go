@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/plugins/internal/lock"
 )
 
 // pollInterval is how often the folder is checked: one stat per file.
@@ -52,9 +53,13 @@ func (p *Provider) match(found, last []executable) {
 		before[e.name] = e
 	}
 	there := names(found)
+	brought, err := p.locks.read()
+	if err != nil {
+		brought = &lock.File{} // which no plugin starts with
+	}
 	for _, e := range found {
 		p.mu.Lock()
-		latest, configured := p.latest(e.name), p.given.of(e.name)
+		latest, configured := p.latest(e.name), p.given.of(e.name, brought)
 		p.mu.Unlock()
 		switch {
 		case latest != nil && latest.same(e) && latest.configured.equal(configured), !before[e.name].same(e):
@@ -140,7 +145,11 @@ func (p *Provider) Reload(next catalog.Values) (apply func(), err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: the folder %s cannot be read: %w", keyDir, p.dir, err)
 	}
-	given, err := readConfigurations(next, p.dir, names(found))
+	brought, err := p.locks.read()
+	if err != nil {
+		return nil, err
+	}
+	given, err := readConfigurations(next, p.dir, names(found), brought)
 	problems := []error{err}
 	for _, pl := range p.offering() {
 		if m := pl.state().manifest; m != nil && given[pl.name] != nil {

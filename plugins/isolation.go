@@ -136,7 +136,9 @@ func newPlace(ctx context.Context, pl *plugin, folder string, on *jails) (*place
 		return nil, err
 	}
 	if own := filepath.Dir(pl.path); own != p.jail.Dir && own != "/" && own != "." { // unless it is the app's, too
-		p.jail.Read = append(p.jail.Read, own)
+		if err := p.show([]string{own}); err != nil {
+			return nil, err
+		}
 	}
 	if err := p.show(i.Read); err != nil {
 		return nil, &configurationError{why: key + ".read: " + err.Error()}

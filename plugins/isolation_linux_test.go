@@ -16,6 +16,7 @@ import (
 
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/plugins/internal/jail"
+	"github.com/koan-go/koan/plugins/internal/lock"
 )
 
 func TestPluginsAreConfined(t *testing.T) {
@@ -155,7 +156,7 @@ func TestASystemWithoutJails(t *testing.T) {
 	b := start(t, pluginsDir(t), nil)
 	var without jails
 	without.once.Do(func() { without.missing = os.ErrPermission })
-	c := newConfiguration()
+	c := newConfiguration("x", &lock.File{})
 	pl := newPlugin(executable{name: "echo"}, c, b.provider)
 	p, err := newPlace(t.Context(), pl, t.TempDir(), &without)
 	require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/plugins/internal/lock"
 	"github.com/koan-go/koan/plugins/internal/wire"
 )
 
@@ -69,7 +70,7 @@ func FuzzManifest(f *testing.F) {
 		if proto.Unmarshal(raw, &m) != nil || checkManifest("echo", &m) != nil {
 			return
 		}
-		_, err := catalog.NewSnapshot(catalog.Offer{Operations: operationsOf(&plugin{configured: newConfiguration()}, &m)})
+		_, err := catalog.NewSnapshot(catalog.Offer{Operations: operationsOf(&plugin{configured: newConfiguration("x", &lock.File{})}, &m)})
 		require.NoError(t, err)
 	})
 }
@@ -106,7 +107,7 @@ func TestManifestIsBounded(t *testing.T) {
 			require.ErrorAs(t, err, new(*refusal))
 		})
 	}
-	long := operationsOf(&plugin{configured: newConfiguration()}, manifest(func(m *wire.Manifest) {
+	long := operationsOf(&plugin{configured: newConfiguration("x", &lock.File{})}, manifest(func(m *wire.Manifest) {
 		m.Functions[0].Summary, m.Functions[0].Title = strings.Repeat("x", 10_000), strings.Repeat("y", 10_000)
 	}))[0]
 	require.LessOrEqual(t, len(long.Summary), maxSummary+len("…"))

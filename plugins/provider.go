@@ -61,6 +61,7 @@ type Provider struct {
 	ended  sync.WaitGroup
 	slots  chan struct{} // bounds how many plugins start at the same time
 	wake   chan struct{} // has the folder looked at now
+	locks  *locks
 	// secrets are the values of settings that manifests declare secret.
 	secrets catalog.SecretList
 
@@ -123,6 +124,7 @@ func (*Provider) Settings() []catalog.Setting {
 	return []catalog.Setting{
 		{Key: keyDir, Default: "", Help: "folder of the plugins' executables (default: `plugins` beside the app's executable)"},
 		{Key: keyRequired, Live: true, Default: []string{}, Help: "plugins without which /readyz says that the app is not ready"},
+		{Key: keyLocked, Live: true, Default: true, Help: "leave out plugins that koan.lock lists with another digest than their file has"},
 		{Key: keyOpen, Open: true, Live: true, CheckKey: checkKey, Help: "a plugin: plugins.<domain>.settings.<key> for its own settings, and effects, trust, tools and more (docs/howto/plugin.md)"},
 	}
 }
@@ -150,7 +152,12 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 		return fmt.Errorf("%s: the folder %s cannot be read: %w", keyDir, dir, err)
 	}
 	p.noteSkipped(skipped)
-	if p.given, err = readConfigurations(host.Settings(), p.dir, names(found)); err != nil {
+	p.locks = newLocks(host)
+	brought, err := p.locks.read()
+	if err != nil {
+		return err
+	}
+	if p.given, err = readConfigurations(host.Settings(), p.dir, names(found), brought); err != nil {
 		return err
 	}
 	p.life, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -186,8 +193,12 @@ func (p *Provider) startAll(ctx context.Context) error {
 			return ctx.Err()
 		}
 		var misconfigured *configurationError
-		if err := pl.state().failure; errors.As(err, &misconfigured) {
+		var other *mismatch
+		switch err := pl.state().failure; {
+		case errors.As(err, &misconfigured):
 			problems = append(problems, err)
+		case errors.As(err, &other) && slices.Contains(p.host.Settings().Strings(keyRequired), pl.name):
+			problems = append(problems, fmt.Errorf("the plugin %s, which is required, is %w\n%s", pl.name, err, other.hint))
 		}
 	}
 	return errors.Join(problems...)
@@ -396,7 +407,8 @@ func (p *Provider) Checks(context.Context) []catalog.Check {
 	for _, pl := range sorted(coming) {
 		checks = append(checks, pl.check())
 	}
-	return append(checks, p.absent(checks)...)
+	checks = append(checks, p.absent(checks)...)
+	return append(checks, p.locks.missing(p.dir, checks)...)
 }
 
 // absent returns a failed check for each required plugin that is not among the checks.

@@ -179,6 +179,9 @@ func (p *plugin) start(ctx context.Context, idle func()) (*process, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	if err := p.provider.locks.check(p.executable); err != nil {
+		return nil, err
+	}
 	err := errMoreFolders
 	for range 3 { // one whose manifest is another each time never starts
 		proc, failed := p.launch(ctx, idle)
@@ -327,6 +330,9 @@ func (p *plugin) check() catalog.Check {
 		}
 		c.Detail = fmt.Sprintf("%s: %v", p.path, s.failure)
 		c.Hint = "See its output in the log; rebuild it against this version, or take it out of " + p.provider.dir + "."
+		if other := (*mismatch)(nil); errors.As(s.failure, &other) {
+			c.Hint = other.hint
+		}
 		return c
 	}
 	c.OK = !s.proc.unwell()

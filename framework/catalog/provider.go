@@ -92,6 +92,8 @@ type Host interface {
 	Version() string
 	// Settings are the values of the configuration, by key.
 	Settings() Values
+	// ConfigFile is the path of the configuration's file, which need not be there; "" where none is read.
+	ConfigFile() string
 	// Snapshot is the current catalog; nil before all providers have started.
 	Snapshot() *Snapshot
 	// Changed reports that Offer returns something new.

@@ -29,6 +29,7 @@ func (h host) Settings() catalog.Values    { return values(h) }
 func (h host) Snapshot() *catalog.Snapshot { return nil }
 func (h host) Changed()                    {}
 func (h host) Log() *slog.Logger           { return slog.Default() }
+func (h host) ConfigFile() string          { return "" }
 func (h host) Testing() bool               { return true }
 
 // values is the configuration of a host: the database, and nothing else.
