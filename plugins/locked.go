@@ -42,7 +42,7 @@ func (m *mismatch) Unwrap() error { return &m.refusal }
 
 // check refuses a plugin whose files are not those that koan.lock names.
 func (l *locks) check(e executable) error {
-	if !l.settings().Bool(keyLocked) {
+	if l == nil || !l.settings().Bool(keyLocked) { // a Single has none
 		return nil
 	}
 	f, err := l.read()

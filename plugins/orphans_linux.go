@@ -74,7 +74,11 @@ func sweepOrphans() {
 		return false
 	}
 	killEach(func(pid string, environ []byte) bool { return left(environ) && namespaceOf(pid) == namespaceOf("self") })
-	folders, _ := filepath.Glob(filepath.Join(os.TempDir(), folderPrefix+"*")) // the pattern is ours
+	var folders []string
+	for _, root := range socketRoots() {
+		found, _ := filepath.Glob(filepath.Join(root, folderPrefix+"*")) // the pattern is ours
+		folders = append(folders, found...)
+	}
 	for _, folder := range folders {
 		name, _, ok := strings.Cut(strings.TrimPrefix(filepath.Base(folder), folderPrefix), "-")
 		if ok && isDead(name) {

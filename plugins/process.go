@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -51,9 +49,6 @@ type process struct {
 	hung   atomic.Bool
 }
 
-// folderPrefix begins the names of the folders of sockets.
-const folderPrefix = "koan-plugin-"
-
 // stopGrace is how long a process may take to exit when it is asked to.
 const stopGrace = 3 * time.Second
 
@@ -63,7 +58,7 @@ func (pl *plugin) launch(ctx context.Context, idle func()) (*process, error) {
 	p := &process{started: time.Now(), gone: make(chan struct{}), output: newPluginLog(pl.log)}
 	var err error
 	// go-plugin leaves its own folder behind when the executable cannot be run.
-	if p.folder, err = os.MkdirTemp("", folderName()); err != nil {
+	if p.folder, err = makeFolder(); err != nil {
 		return nil, err
 	}
 	if p.place, err = newPlace(ctx, pl, p.folder, &machine); err != nil {
@@ -144,23 +139,6 @@ func (p *process) excess(pid int, most int64) string {
 		return fmt.Sprintf("has written %d MB into the folder of its socket", n>>20)
 	}
 	return ""
-}
-
-// maxShared is how many bytes a confined plugin may write to the folder of its socket, which is the machine's disk.
-const maxShared = 1 << 20
-
-// bytesIn returns what the files in a folder take.
-func bytesIn(folder string) (n int64) {
-	_ = filepath.WalkDir(folder, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return nil // it has gone meanwhile
-		}
-		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
-			n += info.Size()
-		}
-		return nil
-	})
-	return n
 }
 
 // startError is the error of a handshake, with what the process said of it.

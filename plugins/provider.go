@@ -65,14 +65,19 @@ type Provider struct {
 	// secrets are the values of settings that manifests declare secret.
 	secrets catalog.SecretList
 
-	mu      sync.Mutex
-	missing bool     // the default folder is not there
-	skipped []string // why files were left alone
+	mu sync.Mutex
+	look
 	given   configurations
 	current map[string]*plugin // those that are offered, by name
 	pending map[string]*plugin // of new or changed files, until they run
 	alive   map[*plugin]bool   // all that have not ended
 	offered bool               // Start has returned: changes are to be announced
+}
+
+// look is what the last look at the folder has found.
+type look struct {
+	missing bool     // the default folder is not there
+	skipped []string // why files were left alone
 }
 
 var (

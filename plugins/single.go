@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/plugins/internal/lock"
 )
 
 // Single is one process of a plugin that no app supervises: what a developer's tool starts, examines and
@@ -48,8 +49,8 @@ func StartSingle(ctx context.Context, path string, o SingleOptions) (*Single, er
 	if err != nil {
 		return nil, err
 	}
-	c, err := parseConfiguration(o.Keys)
-	if err != nil {
+	c := newConfiguration(e.name, &lock.File{})
+	if err := c.parse(o.Keys); err != nil {
 		return nil, err
 	}
 	p := Provide(Options{StartTimeout: o.StartTimeout})
@@ -61,16 +62,25 @@ func StartSingle(ctx context.Context, path string, o SingleOptions) (*Single, er
 	return s, nil
 }
 
+// Names returns the names of the plugins in a folder, sorted. The error is that of a folder that cannot be read.
+func Names(dir string) ([]string, error) {
+	found, _, err := discover(dir)
+	return slices.Sorted(slices.Values(names(found))), err
+}
+
 // executableAt returns the plugin at a path, by the rules of discover.
 func executableAt(path string) (executable, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return executable{}, err
 	}
+	folder := ""
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() {
-		path = filepath.Join(path, filepath.Base(path))
-		info, err = os.Stat(path)
+		folder = path
+		if path, info = inFolder(folder, filepath.Base(folder)); info == nil {
+			return executable{}, fmt.Errorf("%s has no file %s, which would be the plugin", folder, filepath.Base(folder))
+		}
 	}
 	if err != nil {
 		return executable{}, err
@@ -87,7 +97,7 @@ func executableAt(path string) (executable, error) {
 	case slices.Contains(reserved, name):
 		return executable{}, fmt.Errorf("the name %q is reserved", file)
 	}
-	return executable{name: name, path: path, info: info}, nil
+	return executable{name: name, path: path, folder: folder, info: info}, nil
 }
 
 // Name is the plugin's, by its file.
@@ -113,6 +123,26 @@ func (s *Single) Admit(ctx context.Context) error {
 		s.proc = proc
 	}
 	return err
+}
+
+// Describe has the plugin describe itself, and checks that. Its error is ErrRefused where the description is wrong.
+func (s *Single) Describe(ctx context.Context) (*Description, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.plugin.provider.opts.StartTimeout)
+	defer cancel()
+	m, err := s.plugin.describe(ctx, s.proc)
+	if err != nil {
+		return nil, err
+	}
+	return descriptionOf(m), nil
+}
+
+// Offer returns the plugin's functions as an app would offer them. There are none before Admit.
+func (s *Single) Offer() catalog.Offer {
+	now := s.plugin.state()
+	if now.manifest == nil {
+		return catalog.Offer{}
+	}
+	return catalog.Offer{Operations: now.operations, Owners: []*catalog.Owner{ownerOf(now.manifest)}}
 }
 
 // Stop ends the process as an app does, and reports how it ended, and whether it did so in time and by itself. It may
@@ -144,6 +174,7 @@ func (h *toolHost) Command() string           { return h.app }
 func (h *toolHost) Version() string           { return h.version }
 func (*toolHost) Settings() catalog.Values    { return nil }
 func (*toolHost) Snapshot() *catalog.Snapshot { return nil }
+func (*toolHost) ConfigFile() string          { return "" }
 func (*toolHost) Changed()                    {}
 func (*toolHost) Testing() bool               { return false }
 func (h *toolHost) Log() *slog.Logger {

@@ -220,14 +220,8 @@ func oneLine(err error) string { return strings.Join(strings.Fields(err.Error())
 func (p *plugin) admit(ctx context.Context, proc *process) error {
 	ctx, cancel := context.WithTimeout(ctx, p.provider.opts.StartTimeout)
 	defer cancel()
-	m, err := proc.conn.Describe(ctx, &wire.DescribeRequest{App: p.provider.host.App(), AppVersion: p.provider.host.Version()}, grpc.MaxCallRecvMsgSize(2*wire.MaxManifestBytes))
-	if status.Code(err) == codes.ResourceExhausted {
-		return &refusal{fmt.Sprintf("refused: its description has more than %d bytes", wire.MaxManifestBytes)}
-	}
+	m, err := p.describe(ctx, proc)
 	if err != nil {
-		return fmt.Errorf("describing itself failed: %w", err)
-	}
-	if err := checkManifest(p.name, m); err != nil {
 		return err
 	}
 	written, err := checkSettings(p.name, m, p.configured.given)
@@ -258,6 +252,18 @@ func (p *plugin) admit(ctx context.Context, proc *process) error {
 	go proc.watchHealth(p.provider.opts.SilentAfter)
 	p.adopt(proc)
 	return nil
+}
+
+// describe returns what a process says of the plugin, once that is checked.
+func (p *plugin) describe(ctx context.Context, proc *process) (*wire.Manifest, error) {
+	m, err := proc.conn.Describe(ctx, &wire.DescribeRequest{App: p.provider.host.App(), AppVersion: p.provider.host.Version()}, grpc.MaxCallRecvMsgSize(2*wire.MaxManifestBytes))
+	if status.Code(err) == codes.ResourceExhausted {
+		return nil, &refusal{fmt.Sprintf("refused: its description has more than %d bytes", wire.MaxManifestBytes)}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("describing itself failed: %w", err)
+	}
+	return m, checkManifest(p.name, m)
 }
 
 // adopt makes calls go to a process.

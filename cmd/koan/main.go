@@ -50,7 +50,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	create.Flags().StringVar(&o.module, "module", "", "Go module path of the app (default: the folder's name)")
 	create.Flags().StringVar(&o.source, "koan-src", "", "use Koan from this checkout: writes a replace directive into go.mod")
 	status := 0
-	root.AddCommand(create, addCommand(stdout, &failure), gatewayCommand(&status), installCommand(&status), bundleCommand(stdout, &failure))
+	root.AddCommand(create, addCommand(stdout, &failure), gatewayCommand(&status), installCommand(&status), pluginCommand(&status), bundleCommand(stdout, &failure))
 	root.InitDefaultHelpCmd()
 	if help, _, err := root.Find([]string{"help"}); err == nil {
 		help.Args = knownTopic

@@ -14,9 +14,9 @@ type Commander interface {
 
 // Command is one command, or a group of them, which has no Run.
 type Command struct {
-	Name    string // "plan"
-	Args    []string
-	Short   string // one line for --help
+	Name    string   // "plan"
+	Args    []string // in brackets those at the end that may be left out: "[SOURCE]"
+	Short   string   // one line for --help
 	Long    string
 	Example string // without the app's name: "migrate plan add_due_date"
 	Flags   []CommandFlag

@@ -161,7 +161,7 @@ var public = map[string]string{
 	"framework/database": "package entities", "framework/database/appdb": "package entities", "framework/database/sqlite": "package entities", "framework/database/postgres": "package entities", "framework/database/sqlitedriver": "package entities", "framework/database/sqltext": "package entities", "framework/database/fold": "package entities", "framework/ledger": "package entities", "framework/ledger/books": "packages framework and entities",
 	"entities": "package framework", "entities/expose": "schemas", "entities/entgen": "ent/entc.go", "entities/shim": "generated code", "entities/descriptor": "generated code",
 	"codemode": "package framework", "codemode/languages": "programs that are workers", "codemode/worker": "programs that measure workers, and the linker",
-	"plugins": "package framework", "plugins/conformance": "the developer's tool", "plugins/kit": "plugins", "plugins/upstream": "package framework",
+	"plugins": "package framework", "plugins/conformance": "the developer's tool", "plugins/kit": "plugins", "plugins/manage": "the developer's tool", "plugins/upstream": "package framework",
 }
 
 func TestUnusedPackagesAreInternal(t *testing.T) {

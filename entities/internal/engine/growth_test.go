@@ -45,7 +45,7 @@ func (g *grown) Settings() catalog.Values    { return growing{values{}, g} }
 func (g *grown) Snapshot() *catalog.Snapshot { return nil }
 func (g *grown) Changed()                    {}
 func (g *grown) Log() *slog.Logger           { return slog.New(slog.NewTextHandler(g.log, nil)) }
-func (g *grown) ConfigFile() string         { return "" }
+func (g *grown) ConfigFile() string          { return "" }
 func (g *grown) Testing() bool               { return true }
 
 type growing struct {

@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -252,9 +253,20 @@ func (c *invocation) long() string {
 }
 
 // exactArgs rejects any other number of arguments, and shows the command's usage.
-func exactArgs(n int) cobra.PositionalArgs {
+func exactArgs(n int) cobra.PositionalArgs { return rangeArgs(n, n) }
+
+// argsOf accepts arguments by their names: those in brackets at the end may be left out.
+func argsOf(names []string) cobra.PositionalArgs {
+	least := len(names)
+	for least > 0 && strings.HasPrefix(names[least-1], "[") {
+		least--
+	}
+	return rangeArgs(least, len(names))
+}
+
+func rangeArgs(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == n {
+		if len(args) >= least && len(args) <= most {
 			return nil
 		}
 		plural := "s"

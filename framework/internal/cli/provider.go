@@ -31,7 +31,7 @@ func (c *command) providerCommand(p *catalog.Command) *cobra.Command {
 		c.group(cmd)
 		return cmd
 	}
-	cmd.Args = exactArgs(len(p.Args))
+	cmd.Args = argsOf(p.Args)
 	in := &catalog.Invocation{
 		Bools: map[string]bool{}, Strings: map[string]string{}, Lists: map[string][]string{},
 		In: c.app.Stdin, Out: c.printer(), Err: printer{w: c.app.Stderr}, ListBytes: c.listBytes,

@@ -1,0 +1,224 @@
+package manage
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/plugins"
+	"github.com/koan-go/koan/plugins/internal/lock"
+)
+
+// add is `plugin add`.
+func add(ctx context.Context, host catalog.Host, in *catalog.Invocation) (err error) {
+	p, err := placeOf(host)
+	if err != nil {
+		return err
+	}
+	s, err := p.stage(ctx, in.Args[0], in.Strings["name"], in)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.discard()) }()
+	if err := p.checkFree(s.name); err != nil {
+		return err
+	}
+	entry, d, err := examine(ctx, host, s, in)
+	if err != nil {
+		return err
+	}
+	entry.Source = sourceOf(in.Args[0])
+	show(in.Out, d, entry)
+	if err := agreed(in, "Add it?"); err != nil {
+		return err
+	}
+	if err := p.put(ctx, s, entry); err != nil {
+		return err
+	}
+	in.Out.Printf("\n%s %s is in %s, and in %s. A running app takes it within a few seconds.\n", s.name, entry.Version, p.dir, p.lock)
+	in.Out.Printf("What it says of its effects is not believed: set plugins.%s.effects, or plugins.%s.trust.\n", s.name, s.name)
+	return nil
+}
+
+// checkFree refuses a name that a plugin has.
+func (p place) checkFree(name string) error {
+	f, err := lock.Read(p.lock)
+	if err != nil {
+		return err
+	}
+	if _, ok := f.Plugins[name]; ok {
+		return fault.Newf(fault.Conflict, "there is a plugin %s already", name).WithHint("`koan plugin upgrade %s SOURCE` replaces it.", name)
+	}
+	if there := p.find(name); there != "" {
+		return fault.Newf(fault.Conflict, "there is a plugin %s already, the app's own: %s", name, there).WithHint("Remove it, or give the new one another name.")
+	}
+	return nil
+}
+
+// sourceOf returns a source as the lock has it: a path that does not depend on the working directory, a URL
+// without a password.
+func sourceOf(source string) string {
+	if u := address(source); u != nil {
+		u.User = nil
+		return u.String()
+	}
+	if abs, err := filepath.Abs(source); err == nil {
+		return abs
+	}
+	return source
+}
+
+// examine checks the digest of a plugin, and has it describe itself.
+func examine(ctx context.Context, host catalog.Host, s *staged, in *catalog.Invocation) (lock.Entry, *plugins.Description, error) {
+	var e lock.Entry
+	digest, err := lock.Digest(s.path)
+	if err != nil {
+		return e, nil, fault.Newf(fault.InvalidPayload, "%s cannot be added: %v", s.name, err)
+	}
+	if want := in.Strings[digestFlag.Name]; want != "" && want != digest {
+		return e, nil, fault.Newf(fault.InvalidPayload, "%s has the digest %s, not %s", s.name, digest, want).WithHint("It is not the file that was meant: it was not started.")
+	}
+	options := plugins.SingleOptions{Keys: map[string]string{"isolation": "confined"}, Log: host.Log(), App: "koan plugin", Version: host.Version()}
+	if in.Bools[openFlag.Name] {
+		options.Keys["isolation"] = "trusted"
+	}
+	single, err := plugins.StartSingle(ctx, s.path, options)
+	if err != nil {
+		f := notStarted(s.path, err)
+		if strings.Contains(err.Error(), "cannot be confined") {
+			return e, nil, fault.New(fault.PluginUnavailable, oneLine(err)).WithHint("If you trust where it comes from, --%s lets it describe itself nevertheless.", openFlag.Name)
+		}
+		return e, nil, f
+	}
+	defer single.Stop()
+	d, err := single.Describe(ctx)
+	if err != nil {
+		return e, nil, notStarted(s.path, err)
+	}
+	return entryOf(d, digest), d, nil
+}
+
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+// entryOf returns a plugin as the lock has it.
+func entryOf(d *plugins.Description, digest string) lock.Entry {
+	e := lock.Entry{Version: d.Version, Contract: d.Contract, Digest: digest, Needs: d.Needs, Functions: map[string]lock.Function{}}
+	for _, f := range d.Functions {
+		e.Functions[f.Name] = lock.Function{Effects: words(f.Effects), Scopes: f.Scopes, Input: lock.DigestOf(f.Input), Output: lock.DigestOf(f.Output)}
+	}
+	for _, s := range d.Settings {
+		e.Settings = append(e.Settings, s.Key)
+	}
+	return e
+}
+
+// words returns effects in words.
+func words(e catalog.Effects) string {
+	var out []string
+	for _, effect := range []struct {
+		word string
+		has  bool
+	}{{"read", e.ReadOnly}, {"destructive", e.Destructive}, {"idempotent", e.Idempotent}, {"outside", e.Outside}} {
+		if effect.has {
+			out = append(out, effect.word)
+		}
+	}
+	if len(out) == 0 {
+		return "changes nothing outside"
+	}
+	return strings.Join(out, ", ")
+}
+
+// put writes the lock, and moves a plugin to its place. In this order no app starts the new files by an old digest.
+func (p place) put(ctx context.Context, s *staged, entry lock.Entry) error {
+	var before lock.Entry
+	var had bool
+	err := lock.Change(ctx, p.lock, func(f *lock.File) error {
+		before, had = f.Plugins[s.name]
+		f.Plugins[s.name] = entry
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := p.move(s); err != nil {
+		return errors.Join(err, lock.Change(context.WithoutCancel(ctx), p.lock, func(f *lock.File) error {
+			if f.Plugins[s.name] = before; !had {
+				delete(f.Plugins, s.name)
+			}
+			return nil
+		}))
+	}
+	return nil
+}
+
+// move puts what is staged in the place of what is there. A folder cannot replace another one in one step: the
+// earlier one is put aside first, and back if the second step fails.
+func (p place) move(s *staged) error {
+	to := filepath.Join(p.dir, filepath.Base(s.path))
+	there := p.find(s.name)
+	if there == "" {
+		return os.Rename(s.path, to)
+	}
+	is, err := os.Lstat(s.path)
+	if err != nil {
+		return err
+	}
+	was, err := os.Lstat(there)
+	if err != nil {
+		return err
+	}
+	if there == to && is.Mode().IsRegular() && !was.IsDir() {
+		return os.Rename(s.path, to)
+	}
+	aside := filepath.Join(s.work, "before")
+	if err := os.Rename(there, aside); err != nil {
+		return err
+	}
+	if err := os.Rename(s.path, to); err != nil {
+		return errors.Join(err, os.Rename(aside, there))
+	}
+	return nil
+}
+
+// remove is `plugin remove`.
+func remove(ctx context.Context, host catalog.Host, in *catalog.Invocation) error {
+	p, err := placeOf(host)
+	if err != nil {
+		return err
+	}
+	name := in.Args[0]
+	f, err := lock.Read(p.lock)
+	if err != nil {
+		return err
+	}
+	if _, ok := f.Plugins[name]; !ok {
+		return notLocked(f, p, name)
+	}
+	if there := p.find(name); there != "" {
+		if err := os.RemoveAll(there); err != nil {
+			return err
+		}
+	}
+	if err := lock.Change(ctx, p.lock, func(f *lock.File) error { delete(f.Plugins, name); return nil }); err != nil {
+		return err
+	}
+	in.Out.Printf("%s is removed. A running app stops it within a few seconds.\n", name)
+	return nil
+}
+
+// notLocked is the fault of a name that the lock does not have.
+func notLocked(f *lock.File, p place, name string) error {
+	if there := p.find(name); there != "" {
+		return fault.Newf(fault.InvalidPayload, "%s is not in %s: it is the app's own", name, p.lock).WithHint("Build, replace or delete %s itself.", there)
+	}
+	var known []string
+	for k := range f.Plugins {
+		known = append(known, k)
+	}
+	return fault.Newf(fault.NotFound, "there is no plugin %s in %s%s", name, p.lock, fault.DidYouMean(name, known)).WithHint("`koan plugin list` shows those that there are.")
+}
