@@ -42,6 +42,16 @@ func Node(tb testing.TB) {
 	}
 }
 
+// Python makes sure that there is the system's Python with what plugins in Python need, and returns its path.
+func Python(tb testing.TB) string {
+	tb.Helper()
+	const path = "/usr/bin/python3" // which a confined plugin sees
+	if exec.Command(path, "-c", "import grpc, google.protobuf").Run() != nil {
+		Missing(tb, "python3 with python3-grpcio and python3-protobuf")
+	}
+	return path
+}
+
 // Browser makes sure that there is a browser, and Node to steer it.
 func Browser(tb testing.TB) {
 	tb.Helper()

@@ -1,0 +1,1 @@
+"""Tests of the kit: python3 -m unittest, in the folder of pyproject.toml."""
