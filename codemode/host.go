@@ -185,7 +185,7 @@ func (h *host) clock(at run.Position) (int64, error) {
 
 func (h *host) ordered(id catalog.ID) bool {
 	op := h.view.Snapshot().Operation(id)
-	return op != nil && (op.Serial || op.Nested)
+	return op != nil && (op.Serial || op.Composed())
 }
 
 // Start implements wire.Host. A call that cannot be started fails at its delivery, or ends

@@ -210,7 +210,12 @@ type Work struct {
 	// makes. They are made again in each attempt, one at a time with the Serial ones and
 	// under one savepoint: a failing one leaves nothing half-done.
 	Nested bool
-	// Rights are those of a Nested operation's own calls; nil are its caller's.
+	// Converses marks an operation that no transaction covers, but whose handler makes calls of
+	// its own in the run (run.NestOf), as that of a Nested one does. Its result is on the tape
+	// together with these calls: a later attempt makes the calls again, and calls the handler again
+	// only if they end otherwise. It runs one at a time with the Serial and Nested ones.
+	Converses bool
+	// Rights are those of the own calls of an operation that makes some; nil are its caller's.
 	Rights *Rights
 	// Quota bounds the calls of a run that is one call of a Nested operation; 0 is
 	// unlimited. In a script they count towards the script's.
@@ -230,6 +235,9 @@ type Rights struct {
 	// one without outside effects those that have one.
 	Declared bool
 }
+
+// Composed reports whether a call consists of calls of its own.
+func (op *Operation) Composed() bool { return op.Nested || op.Converses }
 
 // CallsAs returns the principal of a nested operation's own calls where caller makes it.
 func (op *Operation) CallsAs(caller auth.Principal) auth.Principal {

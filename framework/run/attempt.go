@@ -31,6 +31,9 @@ type Attempt struct {
 	writing    atomic.Bool // a transaction holds a write lock, which must not be kept during a slow call
 	committed  atomic.Bool
 	unanswered atomic.Int64 // questions to the client
+	// unrepeatable counts the calls in progress that make calls of their own and have an effect
+	// outside which another attempt would have again.
+	unrepeatable atomic.Int64
 }
 
 func newAttempt(ctx context.Context, r *Run, n int) *Attempt {
@@ -69,7 +72,8 @@ func (a *Attempt) Records() bool { return a.run.spec.Record || a.run.spec.DryRun
 
 // WriteFirst implements store.Attempt.
 func (a *Attempt) WriteFirst() bool {
-	return a.number > 1 || !a.run.composed() && !a.run.op.Effects.ReadOnly
+	op := a.run.op // one that cannot be repeated has a second attempt only where it must
+	return a.number > 1 || !a.run.composed() && !op.Effects.ReadOnly || op.Converses && op.Effects.RepeatsOutside()
 }
 
 // Single implements store.Attempt.

@@ -89,6 +89,8 @@ func (e *Engine) admitAndCall(ctx context.Context, c *call, id catalog.ID) (_ js
 	switch {
 	case c.op.Nested:
 		return e.callNested(ctx, c)
+	case c.op.Converses:
+		return e.callConversing(ctx, c)
 	case c.op.Serial:
 		return e.callSerially(c.withClient(ctx), c)
 	}
@@ -98,26 +100,12 @@ func (e *Engine) admitAndCall(ctx context.Context, c *call, id catalog.ID) (_ js
 // callOutside makes a call that no transaction covers, unless its result is on the tape.
 func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, error) {
 	r := c.attempt.run
-	kind := c.op.ID.String()
-	if catalog.WantsWholeResult(ctx) { // another output than that of the same call
-		kind += " whole"
-	}
-	digest := tape.Digest(kind, c.input)
-	o := &OutsideCall{
-		Attempt: c.attempt, Position: c.position, Operation: c.op, Input: c.input, Expanded: c.expanded,
-		Digest: digest, Effect: c.op.Effects.ActsOutside(), App: c.nest.byApp(), request: c.request, current: c.op,
-	}
-	c.occurrence = r.tape.Occurrence(c.position, digest)
-	if out, err, ok := r.tape.Outside(c.position, digest); ok {
+	o := c.asOutside(ctx)
+	if out, err, ok := r.tape.Outside(c.position, o.Digest); ok {
 		notify(r.parts, func(p Witness) { p.Recorded(o) })
 		return out, err
 	}
-	if err := consult(r.parts, func(p Gate) error { return p.Outside(ctx, o) }); course.IsPause(err) {
-		return nil, c.attempt.course.End(err)
-	} else if err != nil {
-		return nil, err
-	}
-	if err := consult(r.parts, func(p Witness) error { return p.BeforeOutside(ctx, o) }); err != nil {
+	if err := o.permit(ctx); err != nil {
 		return nil, err
 	}
 	return c.attempt.awaitOutside(ctx, c.occurrence == 0, func(ctx context.Context) (json.RawMessage, error) {
@@ -132,13 +120,38 @@ func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, err
 		if o.Effect && !catalog.HadNoEffect(err) {
 			r.NoteOutsideEffect(c.trace(c.op.ID, start, err))
 		}
-		kept := r.tape.RecordOutside(c.position, digest, out, err)
+		kept := r.tape.RecordOutside(c.position, o.Digest, out, err)
 		notify(r.parts, func(p Witness) { p.AfterOutside(ctx, o, out, err) })
 		if kept != nil {
 			return nil, c.attempt.course.End(kept)
 		}
 		return out, err
 	})
+}
+
+// asOutside returns the call as one that no transaction covers.
+func (c *call) asOutside(ctx context.Context) *OutsideCall {
+	kind := c.op.ID.String()
+	if catalog.WantsWholeResult(ctx) { // another output than that of the same call
+		kind += " whole"
+	}
+	digest := tape.Digest(kind, c.input)
+	c.occurrence = c.attempt.run.tape.Occurrence(c.position, digest)
+	return &OutsideCall{
+		Attempt: c.attempt, Position: c.position, Operation: c.op, Input: c.input, Expanded: c.expanded,
+		Digest: digest, Effect: c.op.Effects.ActsOutside(), App: c.nest.byApp(), request: c.request, current: c.op,
+	}
+}
+
+// permit asks those who take part in the run whether the call may be made. An error refuses it.
+func (o *OutsideCall) permit(ctx context.Context) error {
+	parts := o.Attempt.run.parts
+	if err := consult(parts, func(p Gate) error { return p.Outside(ctx, o) }); course.IsPause(err) {
+		return o.Attempt.course.End(err)
+	} else if err != nil {
+		return err
+	}
+	return consult(parts, func(p Witness) error { return p.BeforeOutside(ctx, o) })
 }
 
 // callSerially makes an entity call. They run one at a time in an attempt, except for calls that a

@@ -12,6 +12,7 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/run/internal/course"
 )
 
 // maxDepth is how deep nested operations may call each other.
@@ -30,6 +31,7 @@ type Nest struct {
 	queue   sync.Mutex // its serial calls run one at a time
 	ended   atomic.Bool
 	faults  sync.Map // of its calls
+	made    madeCalls
 }
 
 // NestOf returns the Nest of the nested operation whose handler got ctx, nil outside of one.
@@ -57,7 +59,11 @@ func (n *Nest) invoke(ctx context.Context, at Position, id catalog.ID, input jso
 	if err := a.count(); err != nil {
 		return nil, err
 	}
-	return n.call.engine.invoke(ctx, &call{engine: n.call.engine, request: n.request, nest: n, callInput: callInput{input: input}, attempt: a, position: at, surface: surface}, id)
+	out, err := n.call.engine.invoke(ctx, &call{engine: n.call.engine, request: n.request, nest: n, callInput: callInput{input: input}, attempt: a, position: at, surface: surface}, id)
+	if n.call.op.Converses && !course.Ends(err) {
+		n.made.add(madeCall{At: at, Operation: id.String(), Input: input, Outcome: outcomeDigest(out, err)})
+	}
+	return out, err
 }
 
 // Attempt returns the attempt of the nested call.
@@ -97,8 +103,8 @@ func (e *Engine) newNest(c *call) (*Nest, error) {
 		n.depth, n.app = n.outer.depth+1, n.outer.app
 	}
 	if n.depth > maxDepth {
-		return nil, fault.Newf(fault.ExecutionError, "actions call each other more than %d deep: %s", maxDepth, n.path()).
-			WithHint("An action that calls itself has to end: check what it does at the last step, or do the work in one action.").WithRetry(fault.Fix)
+		return nil, fault.Newf(fault.ExecutionError, "actions and functions call each other more than %d deep: %s", maxDepth, n.path()).
+			WithHint("One that calls itself has to end: check what it does at the last step, or do the work in one.").WithRetry(fault.Fix)
 	}
 	n.app = n.app || c.op.Rights != nil && c.op.Rights.App
 	request := *c.request

@@ -24,7 +24,7 @@ func (a *Attempt) awaitOutside(ctx context.Context, first bool, work func(contex
 // a worker while a person is asked. It returns the reason, nil if the attempt may continue. first is
 // that of awaitOutside.
 func (a *Attempt) mustYield(first bool) error {
-	if !a.Atomic() {
+	if !a.Atomic() || a.unrepeatable.Load() > 0 {
 		return nil
 	}
 	switch {

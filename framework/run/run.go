@@ -67,7 +67,7 @@ func (r *Run) Spec() Spec { return r.spec }
 func (r *Run) Scripted() bool { return r.op.ID.Kind == catalog.KindCode }
 
 // composed reports whether the run consists of several calls.
-func (r *Run) composed() bool { return r.Scripted() || r.op.Nested }
+func (r *Run) composed() bool { return r.Scripted() || r.op.Composed() }
 
 // Started returns when the run was opened.
 func (r *Run) Started() time.Time { return r.started }

@@ -149,7 +149,7 @@ func (c toolCalls) invoke(ctx context.Context, ex *exchange, op *catalog.Operati
 // abandon responds for a call whose handler has not returned, unless there was a response
 // already. The call's place among the running is held until the handler returns.
 func (c toolCalls) abandon(ex *exchange, op *catalog.Operation, late *fault.Fault) {
-	if late.Retry == fault.Safe && (op.ID.Kind == catalog.KindCode || op.Nested || op.Effects.ActsOutside()) { // what its calls have done is known when it ends
+	if late.Retry == fault.Safe && (op.ID.Kind == catalog.KindCode || op.Composed() || op.Effects.ActsOutside()) { // what its calls have done is known when it ends
 		late = late.WithRetry(fault.Never).WithHint("It is still being stopped, and may have taken effect outside: ask for its end (koan.code.status), or check outside, before calling again.")
 	}
 	if ex.task != nil {

@@ -191,7 +191,7 @@ func (t *Tapes) replayCall(ctx context.Context, data bool, k *KeptRun, view *cat
 	case !data:
 		out.Notes = []string{"the run is one call of a tool and computes nothing of its own; --data repeats it against today's data"}
 		return out, nil
-	case op != nil && !op.Serial && !op.Nested:
+	case op != nil && !op.Serial && !op.Nested && (!op.Converses || op.Effects.ActsOutside()):
 		out.Notes = []string{"the call is not made again: no transaction covers it"}
 		return out, nil
 	}

@@ -98,7 +98,15 @@ func Undeclared(nested, op *catalog.Operation, names *catalog.Snapshot) error {
 		return nil
 	}
 	return fault.Newf(fault.Forbidden, "%s is declared %s, so it cannot call %s", nested.ID.Op, wrong, names.ToolName(op.ID)).
-		WithHint("Correct %s in the declaration of the action.", member)
+		WithHint("%s", correct(nested, member))
+}
+
+// correct says where the declaration of an operation is corrected.
+func correct(op *catalog.Operation, member string) string {
+	if op.ID.Kind == catalog.KindPlugin {
+		return "Correct the effects that the plugin declares of this function, or those that plugins." + op.ID.Owner + ".effects has for it."
+	}
+	return "Correct " + member + " in the declaration of the action."
 }
 
 // UndeclaredWrite returns a fault if a nested operation that is declared read-only writes by itself.
