@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"strings"
 	"time"
 
@@ -30,9 +31,12 @@ func (p *plugin) call(ctx context.Context, op *catalog.Operation, c catalog.Call
 			WithDetails(map[string]any{"limit": wire.MaxInputBytes, "received": n})
 	}
 	outer := ctx
-	leave, err := p.queue.Enter(ctx, "the plugin "+p.name)
-	if err != nil {
-		return nil, err
+	leave := func() {}
+	if !run.InConversation(ctx) { // the plugin that calls waits in a place of its own, perhaps for this one
+		var err error
+		if leave, err = p.queue.Enter(ctx, "the plugin "+p.name); err != nil {
+			return nil, err
+		}
 	}
 	defer leave() // the function's time does not run while the call waits for its turn
 	if op.Timeout > 0 {
@@ -45,9 +49,9 @@ func (p *plugin) call(ctx context.Context, op *catalog.Operation, c catalog.Call
 		return nil, err
 	}
 	proc, out, err := p.send(ctx, op, c)
-	if err == nil {
+	if err == nil || run.Ends(err) { // by a call of its own
 		p.crashes.survived(of)
-		return out, nil
+		return out, err
 	}
 	if end, ok := ctx.Deadline(); ok && status.Code(err) == codes.DeadlineExceeded && time.Until(end) < clockSkew {
 		<-ctx.Done() // the plugin's clock was a moment faster
@@ -121,28 +125,31 @@ func request(ctx context.Context, op *catalog.Operation, c catalog.Call) *wire.C
 	return req
 }
 
-// exchange sends a call and reads its events. Errors are faults of the plugin, or gRPC's.
+// exchange sends a call and reads its events. Errors are faults of the plugin, those of calls that end the run,
+// or gRPC's.
 func (p *plugin) exchange(ctx context.Context, proc *process, op *catalog.Operation, req *wire.CallRequest, c catalog.Call) (json.RawMessage, error) {
 	held := newHolding(ctx)
 	defer held.release()
 	if err := held.hold(len(req.GetInput())); err != nil { // it is copied into the message
 		return nil, err
 	}
+	within := ctx
 	ctx, cancel := streaming(ctx)
 	defer cancel() // ends the stream on every way out
-	stream, err := proc.conn.Call(ctx, req, grpc.MaxCallRecvMsgSize(wire.MaxMessageBytes))
+	stream, talk, err := p.begin(ctx, proc, req, func(stream hostStream) *conversation { return newConversation(within, p, c, stream, cancel) })
 	if status.Code(err) == codes.Unavailable {
 		return nil, &notSent{err}
 	}
 	if err != nil {
 		return nil, err
 	}
+	defer talk.close()
 	proc.used.Store(true)
 	var out output
 	for {
 		event, err := stream.Recv()
 		if err != nil {
-			return nil, err
+			return nil, talk.why(err)
 		}
 		proc.heard.Store(true)
 		switch e := event.GetEvent().(type) {
@@ -152,12 +159,44 @@ func (p *plugin) exchange(ctx context.Context, proc *process, op *catalog.Operat
 			if err := out.add(held, e.Part.GetSize(), e.Part.GetData()); err != nil {
 				return nil, err
 			}
+		case *wire.CallEvent_Question:
+			if err := talk.take(e.Question); err != nil {
+				return nil, err
+			}
 		case *wire.CallEvent_Output:
 			return out.end(held, e.Output)
 		case *wire.CallEvent_Fault:
+			if f := talk.passedOn(e.Fault); f != nil {
+				return nil, f
+			}
 			return nil, p.receivedFault(op, e.Fault)
 		}
 	}
+}
+
+// callEvents are the events of a call.
+type callEvents interface {
+	Recv() (*wire.CallEvent, error)
+}
+
+// hostStream is the stream of a call in which the plugin may ask the host.
+type hostStream = grpc.BidiStreamingClient[wire.HostMessage, wire.CallEvent]
+
+// begin sends a call, and begins a conversation with a plugin that holds some; else it is nil.
+func (p *plugin) begin(ctx context.Context, proc *process, req *wire.CallRequest, converse func(hostStream) *conversation) (callEvents, *conversation, error) {
+	most := grpc.MaxCallRecvMsgSize(wire.MaxMessageBytes)
+	if !proc.manifest.GetConverses() {
+		stream, err := proc.conn.Call(ctx, req, most)
+		return stream, nil, err
+	}
+	stream, err := proc.conn.Converse(ctx, most)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := stream.Send(&wire.HostMessage{Message: &wire.HostMessage_Call{Call: req}}); err != nil && !errors.Is(err, io.EOF) { // Recv says why it has ended
+		return nil, nil, err
+	}
+	return stream, converse(stream), nil
 }
 
 // streaming is the context of a call's stream. It ends with ctx and has its deadline, but
@@ -184,7 +223,7 @@ func (p *plugin) explainCall(proc *process, op *catalog.Operation, err error) er
 	if errors.As(err, &f) {
 		return f
 	}
-	if errors.Is(err, errParts) || errors.Is(err, errNotJSON) {
+	if errors.As(err, new(breach)) {
 		return p.pluginFailure(op, err.Error())
 	}
 	switch code := status.Code(err); {

@@ -29,6 +29,7 @@ const defaultMaxParallel = 16
 // configuration is what is configured of one plugin.
 type configuration struct {
 	operator.Rules
+	standing
 	isolation isolation
 	given     []setting // the plugin's own, as they are written; a later one replaces an earlier one
 }
@@ -69,14 +70,18 @@ func (c *configuration) parse(keys map[string]string) error {
 
 // set sets one key that is the operator's, and reports whether it is.
 func (c *configuration) set(key, value string) (known bool, err error) {
-	if known, err := c.isolation.set(key, value); known {
-		return true, err
+	for _, set := range []func(key, value string) (bool, error){c.isolation.set, c.standing.set} {
+		if known, err := set(key, value); known {
+			return true, err
+		}
 	}
 	return c.Rules.Set(key, value)
 }
 
 // operatorKeys are the keys that are the operator's.
-func operatorKeys() []string { return slices.AppendSeq(operator.Keys(), maps.Keys(isolationKeys)) }
+func operatorKeys() []string {
+	return slices.AppendSeq(slices.AppendSeq(operator.Keys(), maps.Keys(isolationKeys)), maps.Keys(standingKeys))
+}
 
 // checkKey checks one key below "plugins", relative to it, as far as that is possible before
 // any plugin has started.

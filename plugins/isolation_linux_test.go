@@ -130,6 +130,8 @@ func TestWrongIsolationIsRefused(t *testing.T) {
 		"memoryMb=0":                  "plugins.echo.memoryMb must be a whole number from 1 to 1048576 (MB)",
 		"hosts=api.weather.example":   `plugins.echo.hosts must be a list of host:port: "api.weather.example" is not host:port, such as api.weather.example:443`,
 		"read=/no/such/folder":        "plugins.echo.read: lstat /no: no such file or directory",
+		"grants=[Todo.patch]":         `plugins.echo.grants must be ids of operations, such as koan::Todo.patch, or patterns such as upstream::mail::*, not "Todo.patch"`,
+		"grants=code::koan.execute":   `not "code::koan.execute"`,
 		"hosts=[https://weather:443]": `"https://weather:443" is not host:port`,
 	} {
 		name, value, _ := strings.Cut(key, "=") // at the first one

@@ -50,6 +50,7 @@ func checkManifest(name string, m *wire.Manifest) error {
 			problems = append(problems, fmt.Sprintf("the fault code %q is not in snake_case, or is one of the app's own", bounded(code, 64)))
 		}
 	}
+	problems = append(problems, needProblems(m)...)
 	if m.GetContractVersion() != wire.ContractVersion {
 		problems = append(problems, fmt.Sprintf("it speaks contract version %d, this app speaks %d", m.GetContractVersion(), wire.ContractVersion))
 	}
@@ -181,6 +182,9 @@ func operationsOf(p *plugin, m *wire.Manifest) []*catalog.Operation {
 			Work: catalog.Work{
 				Timeout: cmp.Or(p.configured.Timeout, time.Duration(f.GetTimeoutMs())*time.Millisecond),
 			},
+		}
+		if p.configured.callsBack(m) {
+			op.Converses, op.Rights = true, &catalog.Rights{Declared: true}
 		}
 		if len(f.GetExample()) > 0 {
 			op.Example = f.GetExample()

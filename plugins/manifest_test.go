@@ -98,6 +98,8 @@ func TestManifestIsBounded(t *testing.T) {
 		"a deep schema": {func(m *wire.Manifest) {
 			m.Functions[0].OutputSchema = []byte(`{"type":"object","properties":{"a":` + strings.Repeat(`{"items":`, 300) + "{}" + strings.Repeat("}", 300) + `}}`)
 		}, `the output schema of "say": it is nested more than 200 levels deep`},
+		"needs":                  {func(m *wire.Manifest) { m.Needs = make([]string, 101) }, "it asks to call operations by 101 patterns; 100 are allowed"},
+		"a need":                 {func(m *wire.Manifest) { m.Needs = []string{"koan::Todo.*", "code::koan.execute"} }, `the need "code::koan.execute" is not the id of an operation`},
 		"a fault code":           {func(m *wire.Manifest) { m.FaultCodes = []string{"Too Loud"} }, `the fault code "Too Loud" is not in snake_case`},
 		"a fault code of Koan's": {func(m *wire.Manifest) { m.FaultCodes = []string{"not_found"} }, `the fault code "not_found" is not in snake_case, or is one of the app's own`},
 	} {

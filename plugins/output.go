@@ -3,7 +3,6 @@ package plugins
 import (
 	"context"
 	"encoding/json"
-	"errors"
 
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
@@ -42,10 +41,14 @@ func (h *holding) release() {
 // output is an output that comes in parts.
 type output struct{ raw []byte }
 
-// Ways to break the contract of a call.
-var (
-	errParts   = errors.New("the parts of its output do not fit together")
-	errNotJSON = errors.New("its output is not JSON")
+// breach is a way to break the contract of a call.
+type breach string
+
+func (b breach) Error() string { return string(b) }
+
+const (
+	errParts   = breach("the parts of its output do not fit together")
+	errNotJSON = breach("its output is not JSON")
 )
 
 // add takes a part. With the first one the whole output is counted.

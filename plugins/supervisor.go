@@ -248,6 +248,7 @@ func (p *plugin) admit(ctx context.Context, proc *process) error {
 		}
 		return &configurationError{why: journal.RedactValues(fmt.Sprintf("%s.%s: %s", keyOpen, p.name, f.Message), secrets)}
 	}
+	p.noteGrants(m)
 	proc.manifest = m
 	go proc.watchHealth(p.provider.opts.SilentAfter)
 	p.adopt(proc)
@@ -355,6 +356,14 @@ func (p *plugin) check() catalog.Check {
 	if idle := p.configured.IdlePatterns(all); len(idle) > 0 {
 		c.Detail += "; no function fits " + strings.Join(idle, ", ")
 		c.Hint = fmt.Sprintf("Correct the patterns below %s.%s; its functions are %s.", keyOpen, p.name, strings.Join(all, ", "))
+	}
+	if idle := p.configured.idleGrants(s.manifest); len(idle) > 0 {
+		c.OK = false
+		c.Detail += "; it does not ask for " + strings.Join(idle, ", ")
+		c.Hint = fmt.Sprintf("Take out of %s.%s.grants what the plugin does not ask for.", keyOpen, p.name)
+	}
+	if unmet := p.configured.unmetNeeds(s.manifest); len(unmet) > 0 {
+		c.Detail += "; not granted: " + strings.Join(unmet, ", ")
 	}
 	if about := ownerOf(s.manifest).Description; about != "" {
 		c.Detail += ": " + about

@@ -203,6 +203,21 @@ func Current(ctx context.Context) (a *Attempt, at Position, ok bool) {
 	return c.attempt, c.position, true
 }
 
+// InConversation reports whether the call of ctx is made, itself or through others, by the handler of a
+// conversing operation, which waits for it.
+func InConversation(ctx context.Context) bool {
+	c := currentCall(ctx)
+	if c == nil {
+		return false
+	}
+	for n := c.nest; n != nil; n = n.outer {
+		if n.call.op.Converses {
+			return true
+		}
+	}
+	return false
+}
+
 // RequestOf returns the request of the call that ctx belongs to, nil outside of one.
 func RequestOf(ctx context.Context) *Request {
 	if c := currentCall(ctx); c != nil {

@@ -48,6 +48,10 @@ type Plugin struct {
 	// Configure gets the values of all Settings, once, before the first call. Its error
 	// ends the app's start; it should name the wrong setting. It may be nil.
 	Configure func(ctx context.Context, settings map[string]string) error
+	// Needs are the ids of the operations of the app that its functions call (Call.Invoke), and patterns of them:
+	// "koan::Todo.patch", "upstream::mail::*". They may be called as far as the app's operator grants them
+	// (plugins.<domain>.grants).
+	Needs []string
 	// FaultCodes are codes of the plugin's own, in snake_case, that its functions may end in (Fault).
 	FaultCodes []string
 	Functions  []Function
@@ -92,6 +96,7 @@ type Call struct {
 	Log *slog.Logger
 
 	progress func(done, total float64, message string)
+	host     *questions // nil for an app that answers none
 }
 
 // Caller is who makes a call.
@@ -216,6 +221,11 @@ func (p Plugin) check() error {
 	}
 	if len(p.Functions) == 0 {
 		problems = append(problems, "it has no functions")
+	}
+	for _, need := range p.Needs {
+		if !wire.ValidPattern(need) {
+			problems = append(problems, fmt.Sprintf("the need %q is not the id of an operation, such as koan::Todo.patch, or a pattern of ids", need))
+		}
 	}
 	for _, code := range p.FaultCodes {
 		if !wire.ValidFaultCode(code) {

@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/koan-go/koan/framework/fault"
@@ -101,6 +102,7 @@ func (s *server) Describe(context.Context, *wire.DescribeRequest) (*wire.Manifes
 func (p Plugin) manifest() *wire.Manifest {
 	m := &wire.Manifest{
 		ContractVersion: wire.ContractVersion, Domain: p.Domain, Version: p.Version, Description: p.Description, FaultCodes: p.FaultCodes,
+		Needs: p.Needs, Converses: true,
 	}
 	for _, k := range p.Settings {
 		m.Settings = append(m.Settings, &wire.Setting{Key: k.Key, DefaultValue: k.Default, Help: k.Help, Secret: k.Secret, Folder: k.Folder})
@@ -139,8 +141,32 @@ func (s *server) Configure(ctx context.Context, req *wire.ConfigureRequest) (*wi
 	return &wire.ConfigureResponse{Fault: raw}, merr
 }
 
-// Call makes one call.
+// Call makes one call, in which the app answers no questions.
 func (s *server) Call(req *wire.CallRequest, stream grpc.ServerStreamingServer[wire.CallEvent]) error {
+	return s.serve(stream, req, nil)
+}
+
+// Converse makes one call, in which the app answers questions.
+func (s *server) Converse(stream grpc.BidiStreamingServer[wire.HostMessage, wire.CallEvent]) error {
+	first, err := stream.Recv()
+	if err != nil {
+		return err
+	}
+	if first.GetCall() == nil {
+		return status.Error(codes.InvalidArgument, "the first message is not a call")
+	}
+	return s.serve(stream, first.GetCall(), stream.Recv)
+}
+
+// events is where a call's events go.
+type events interface {
+	Context() context.Context
+	Send(*wire.CallEvent) error
+}
+
+// serve makes one call. answers reads what the app answers to the function's questions; it is nil if that is
+// nothing.
+func (s *server) serve(stream events, req *wire.CallRequest, answers func() (*wire.HostMessage, error)) error {
 	log := s.log.With("function", req.GetFunction(), "call", req.GetCallId())
 	// A stream takes one sender at a time, and progress may come from anywhere.
 	var sending sync.Mutex
@@ -161,9 +187,20 @@ func (s *server) Call(req *wire.CallRequest, stream grpc.ServerStreamingServer[w
 			_ = send(&wire.CallEvent{Event: &wire.CallEvent_Progress{Progress: &wire.Progress{Done: done, Total: total, Message: strings.ToValidUTF8(message, "?")}}}, false)
 		},
 	}
+	if answers != nil {
+		call.host = newQuestions(stream.Context(), func(q *wire.Question) error {
+			return send(&wire.CallEvent{Event: &wire.CallEvent_Question{Question: q}}, false)
+		})
+		go call.host.deliver(answers)
+	}
 	out, err := s.invoke(stream.Context(), call, req)
+	return s.conclude(stream.Context(), log, req.GetParts(), out, err, send)
+}
+
+// conclude sends what a call has ended in, a long output in parts.
+func (s *server) conclude(ctx context.Context, log *slog.Logger, parts bool, out json.RawMessage, err error, send func(e *wire.CallEvent, last bool) error) error {
 	if err == nil {
-		for size := int64(len(out)); req.GetParts() && len(out) > wire.PartBytes; out = out[wire.PartBytes:] {
+		for size := int64(len(out)); parts && len(out) > wire.PartBytes; out = out[wire.PartBytes:] {
 			part := &wire.Part{Size: size, Data: out[:wire.PartBytes]}
 			if err := send(&wire.CallEvent{Event: &wire.CallEvent_Part{Part: part}}, false); err != nil {
 				return err
@@ -171,7 +208,7 @@ func (s *server) Call(req *wire.CallRequest, stream grpc.ServerStreamingServer[w
 		}
 		return send(&wire.CallEvent{Event: &wire.CallEvent_Output{Output: out}}, true)
 	}
-	if ended := stream.Context().Err(); ended != nil {
+	if ended := ctx.Err(); ended != nil {
 		return status.FromContextError(ended).Err() // nobody listens any more
 	}
 	var own *Fault

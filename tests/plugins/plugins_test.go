@@ -28,6 +28,8 @@ func TestMain(m *testing.M) {
 		kit.Serve(mail())
 	case "weather":
 		kit.Serve(weather())
+	case "clerk":
+		kit.Serve(clerk())
 	case "slow":
 		kit.Serve(slow())
 	default:

@@ -138,7 +138,7 @@ func ParseEffects(v string) (catalog.Effects, error) {
 
 // Offers reports whether a function is to be offered.
 func (r *Rules) Offers(name string) bool {
-	matches := func(pattern string) bool { return matchName(pattern, name) }
+	matches := func(pattern string) bool { return Match(pattern, name) }
 	return (len(r.Allow) == 0 || slices.ContainsFunc(r.Allow, matches)) && !slices.ContainsFunc(r.Deny, matches)
 }
 
@@ -157,7 +157,7 @@ func (r *Rules) EffectsOf(name string, says func() catalog.Effects) catalog.Effe
 func (r *Rules) configuredEffects(name string) (e catalog.Effects, ok bool) {
 	best := ""
 	for pattern := range r.Effects {
-		if matchName(pattern, name) && (!ok || len(pattern) > len(best) || len(pattern) == len(best) && pattern < best) {
+		if Match(pattern, name) && (!ok || len(pattern) > len(best) || len(pattern) == len(best) && pattern < best) {
 			best, ok = pattern, true
 		}
 	}
@@ -170,7 +170,7 @@ func (r *Rules) configuredEffects(name string) (e catalog.Effects, ok bool) {
 // IdlePatterns returns the patterns that match none of the names, each with its key.
 func (r *Rules) IdlePatterns(names []string) (out []string) {
 	check := func(key, pattern string) {
-		if !slices.ContainsFunc(names, func(name string) bool { return matchName(pattern, name) }) {
+		if !slices.ContainsFunc(names, func(name string) bool { return Match(pattern, name) }) {
 			out = append(out, key+" "+pattern)
 		}
 	}
@@ -186,8 +186,31 @@ func (r *Rules) IdlePatterns(names []string) (out []string) {
 	return out
 }
 
-// matchName reports whether a name matches a pattern, in which * is any text.
-func matchName(pattern, name string) bool {
+// Overlap reports whether there is a name that matches two patterns.
+func Overlap(a, b string) bool {
+	// after[j] is whether what is left of a, from i on, overlaps with what is left of b, from j on.
+	after := make([]bool, len(b)+1)
+	for i := len(a); i >= 0; i-- {
+		before := after
+		after = make([]bool, len(b)+1)
+		for j := len(b); j >= 0; j-- {
+			switch {
+			case i == len(a) && j == len(b):
+				after[j] = true
+			case i < len(a) && a[i] == '*':
+				after[j] = before[j] || j < len(b) && after[j+1]
+			case j < len(b) && b[j] == '*':
+				after[j] = after[j+1] || i < len(a) && before[j]
+			default:
+				after[j] = i < len(a) && j < len(b) && a[i] == b[j] && before[j+1]
+			}
+		}
+	}
+	return after[0]
+}
+
+// Match reports whether a name matches a pattern, in which * is any text.
+func Match(pattern, name string) bool {
 	parts := strings.Split(pattern, "*")
 	for i := range parts {
 		parts[i] = regexp.QuoteMeta(parts[i])

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,8 +19,8 @@ func TestPatterns(t *testing.T) {
 	}
 	require.Equal(t, Unknown, (&Rules{}).EffectsOf("any", func() catalog.Effects { return catalog.Effects{ReadOnly: true} }))
 	require.Equal(t, catalog.Effects{ReadOnly: true}, (&Rules{Trust: true}).EffectsOf("any", func() catalog.Effects { return catalog.Effects{ReadOnly: true} }))
-	require.True(t, matchName("a.*b", "a.xx/b"))
-	require.False(t, matchName("a.*b", "axb"))
+	require.True(t, Match("a.*b", "a.xx/b"))
+	require.False(t, Match("a.*b", "axb"))
 }
 
 func TestEffectsAreOneOrAList(t *testing.T) {
@@ -36,4 +37,17 @@ func TestEffectsAreOneOrAList(t *testing.T) {
 		_, err := ParseEffects(wrong)
 		require.Error(t, err, wrong)
 	}
+}
+
+func TestOverlap(t *testing.T) {
+	t.Parallel()
+	for _, both := range [][2]string{{"a", "a"}, {"a*", "ab"}, {"koan::Todo.*", "koan::*.patch"}, {"*", ""}, {"*x*", "*y*"}, {"a*b*c", "a*c"}} {
+		require.True(t, Overlap(both[0], both[1]), both)
+		require.True(t, Overlap(both[1], both[0]), both)
+	}
+	for _, neither := range [][2]string{{"a", "b"}, {"a*", "b*"}, {"*a", "*b"}, {"koan::Todo.*", "koan::User.*"}, {"", "a"}} {
+		require.False(t, Overlap(neither[0], neither[1]), neither)
+		require.False(t, Overlap(neither[1], neither[0]), neither)
+	}
+	require.False(t, Overlap(strings.Repeat("a*", 200)+"x", strings.Repeat("a*", 200)+"y"), "without taking for ever")
 }

@@ -36,6 +36,14 @@ const (
 	MaxSchemaBytes   = 256 << 10
 )
 
+// MaxQuestions is how many questions of a call may be open at a time, MaxNeeds how many patterns a
+// manifest may ask for, and MaxChunkBytes bounds what is read from or written to a file at once.
+const (
+	MaxQuestions  = 16
+	MaxNeeds      = 100
+	MaxChunkBytes = 1 << 20
+)
+
 // PartBytes is how many bytes of a long output are sent in one part: the host counts an
 // output before it reads it, and each part fits a small buffer of gRPC's.
 const PartBytes = 30 << 10
