@@ -133,7 +133,13 @@ type host struct {
 	provider  string
 }
 
-var _ catalog.Host = host{}
+var (
+	_ catalog.Host       = host{}
+	_ catalog.FileKeeper = host{}
+)
+
+// Files implements catalog.FileKeeper.
+func (h host) Files() (catalog.Files, error) { return h.setup.app.files.Opened() }
 
 func (h host) App() string                 { return h.setup.app.Name }
 func (h host) Command() string             { return cmp.Or(h.setup.app.Command, h.setup.app.Name) }

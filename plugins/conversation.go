@@ -22,6 +22,7 @@ type conversation struct {
 	end    context.CancelCauseFunc
 	hangUp func() // ends the stream
 	stream hostStream
+	files  *callFiles
 
 	answering sync.WaitGroup
 	sending   sync.Mutex
@@ -34,6 +35,7 @@ type conversation struct {
 func newConversation(ctx context.Context, p *plugin, c catalog.Call, stream hostStream, hangUp func()) *conversation {
 	t := &conversation{plugin: p, call: c, stream: stream, hangUp: hangUp, open: map[uint64]bool{}}
 	t.ctx, t.end = context.WithCancelCause(ctx)
+	t.files = &callFiles{ctx: t.ctx, call: c, keeper: p.provider.files, begun: map[string]*begunFile{}}
 	return t
 }
 
@@ -61,8 +63,24 @@ func (t *conversation) take(q *wire.Question) error {
 	}
 	t.open[q.GetId()] = true
 	t.busy++
-	t.answering.Go(func() { t.answer(q) })
+	wait, over := t.turn(q)
+	t.answering.Go(func() {
+		defer over()
+		wait()
+		t.answer(q)
+	})
 	return nil
+}
+
+// turn keeps the order of what is written to a file.
+func (t *conversation) turn(q *wire.Question) (wait, over func()) {
+	switch kind := q.GetKind().(type) {
+	case *wire.Question_WriteFile:
+		return t.files.inOrder(kind.WriteFile.GetFile())
+	case *wire.Question_CloseFile:
+		return t.files.inOrder(kind.CloseFile.GetFile())
+	}
+	return func() {}, func() {}
 }
 
 // answer answers one question. An error that ends the run ends the call.
@@ -139,6 +157,23 @@ func (t *conversation) reply(q *wire.Question) (*wire.Answer, error) {
 	case *wire.Question_Invoke:
 		out, err := t.invoke(kind.Invoke)
 		return &wire.Answer{Result: &wire.Answer_Output{Output: out}}, err
+	case *wire.Question_OpenFile:
+		r, err := t.files.open(kind.OpenFile.GetFile())
+		if err != nil {
+			return nil, err
+		}
+		return onWire(r.file.ID, r.file), nil
+	case *wire.Question_ReadFile:
+		data, err := t.files.read(kind.ReadFile)
+		return &wire.Answer{Result: &wire.Answer_Data{Data: data}}, err
+	case *wire.Question_CreateFile:
+		id, err := t.files.create(kind.CreateFile)
+		return onWire(id, catalog.File{}), err
+	case *wire.Question_WriteFile:
+		return &wire.Answer{}, t.files.write(kind.WriteFile)
+	case *wire.Question_CloseFile:
+		f, err := t.files.finish(kind.CloseFile)
+		return onWire(f.ID, f), err
 	}
 	return nil, fault.New(fault.CapabilityUnsupported, "the app does not know what the plugin asks").
 		WithHint("The plugin is made for a newer version of Koan than the app.")
@@ -160,7 +195,7 @@ func (t *conversation) invoke(q *wire.Invoke) (json.RawMessage, error) {
 	case !json.Valid(input) || bytes.TrimSpace(input)[0] != '{':
 		return nil, fault.Invalid(fault.Detail{Message: "the input is not a JSON object", Expected: "object"})
 	}
-	if err := t.plugin.permit(id, input); err != nil {
+	if err := t.plugin.configured.permit(t.plugin.name, t.plugin.state().manifest, id, input); err != nil {
 		return nil, err
 	}
 	nest := run.NestOf(t.ctx)
@@ -192,7 +227,9 @@ func (t *conversation) close() {
 	}
 	t.hangUp()
 	t.end(errConversationOver)
+	t.files.drop()
 	t.answering.Wait()
+	t.files.close()
 }
 
 var errConversationOver = errors.New("the call has ended")

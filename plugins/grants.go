@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -91,32 +92,33 @@ const maxListed = 100
 
 // permit returns a fault if a plugin may not call an operation: it needs to have asked for it, and the operator
 // to have granted it.
-func (p *plugin) permit(id catalog.ID, input json.RawMessage) error {
+func (s *standing) permit(plugin string, m *wire.Manifest, id catalog.ID, input json.RawMessage) error {
 	if tool, ok := id.NamedTool(input); ok { // what stands for another one is that one
 		id = tool
 	}
-	name, key := id.String(), keyOpen+"."+p.name+".grants"
+	name, key := id.String(), grantsKey(plugin)
 	refused := func(why string) error {
-		return fault.Newf(fault.Forbidden, "the plugin %s may not call %s: %s", p.name, name, why).
+		return fault.Newf(fault.Forbidden, "the plugin %s may not call %s: %s", plugin, name, why).
 			WithHint("The plugin has to ask for it (`needs` of its manifest, kit.Plugin.Needs), and the operator of the app to grant it (%s).", key)
 	}
 	switch {
-	case !matches(p.state().manifest.GetNeeds(), name):
+	case !matches(m.GetNeeds(), name):
 		return refused("its manifest does not ask for it")
-	case !matches(p.configured.Grants, name):
+	case !matches(s.Grants, name):
 		return refused(key + " does not have it")
 	}
 	return nil
 }
 
+func grantsKey(plugin string) string { return keyOpen + "." + plugin + ".grants" }
+
 // noteGrants logs what is granted in vain, and what is needed and not granted.
-func (p *plugin) noteGrants(m *wire.Manifest) {
-	key := keyOpen + "." + p.name + ".grants"
-	if idle := p.configured.idleGrants(m); len(idle) > 0 {
-		p.log.Warn("the plugin does not ask for what is granted to it", "key", key, "grants", idle)
+func (s *standing) noteGrants(plugin string, m *wire.Manifest, log *slog.Logger) {
+	if idle := s.idleGrants(m); len(idle) > 0 {
+		log.Warn("the plugin does not ask for what is granted to it", "key", grantsKey(plugin), "grants", idle)
 	}
-	if unmet := p.configured.unmetNeeds(m); len(unmet) > 0 {
-		p.log.Info("the plugin asks to call operations that are not granted to it", "key", key, "needs", unmet)
+	if unmet := s.unmetNeeds(m); len(unmet) > 0 {
+		log.Info("the plugin asks to call operations that are not granted to it", "key", grantsKey(plugin), "needs", unmet)
 	}
 }
 

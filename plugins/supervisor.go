@@ -248,7 +248,7 @@ func (p *plugin) admit(ctx context.Context, proc *process) error {
 		}
 		return &configurationError{why: journal.RedactValues(fmt.Sprintf("%s.%s: %s", keyOpen, p.name, f.Message), secrets)}
 	}
-	p.noteGrants(m)
+	p.configured.noteGrants(p.name, m, p.log)
 	proc.manifest = m
 	go proc.watchHealth(p.provider.opts.SilentAfter)
 	p.adopt(proc)

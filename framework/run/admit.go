@@ -176,7 +176,7 @@ func (a *admission) admitInput(c *call) (int, error) {
 
 // expand takes the input that the handler gets from Options.Expand, and counts its bytes.
 func (a *admission) expand(ctx context.Context, c *call, size *int) (err error) {
-	if a.opts.Expand == nil {
+	if a.opts.Expand == nil || c.op.TakesFiles() && a.schemas.Input(c.op, c.input) == nil { // it fits as it is
 		return nil
 	}
 	if c.expanded, err = a.opts.Expand(ctx, c.request.Principal, c.op.ID, c.input); err != nil || c.expanded == nil {

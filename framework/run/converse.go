@@ -58,25 +58,32 @@ func outcomeDigest(out json.RawMessage, err error) string {
 // errDiverged is the error of calls that end otherwise than when they were recorded.
 var errDiverged = errors.New("run: the recorded calls end otherwise now")
 
-// callConversing makes a call that no transaction covers, and whose handler makes calls in the run.
-// Where the tape has its result, the calls that led to it are made again in this attempt; if one of
-// them ends otherwise, the result is not worth anything, and the handler is called again.
-func (e *Engine) callConversing(ctx context.Context, c *call) (out json.RawMessage, err error) {
+// conversation is a call that no transaction covers, and whose handler makes calls in the run.
+type conversation struct {
+	engine *Engine
+	call   *call
+	o      *OutsideCall // the call as others see it
+}
+
+// run makes the call. Where the tape has its result, the calls that led to it are made again in this attempt;
+// if one of them ends otherwise, the result is not worth anything, and the handler is called again.
+func (t *conversation) run(ctx context.Context) (out json.RawMessage, err error) {
+	c, a := t.call, t.call.attempt
 	ctx, done, err := c.takeTurn(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	if c.inner, err = e.newNest(c); err != nil {
+	if c.inner, err = t.engine.newNest(c); err != nil {
 		return nil, err
 	}
 	defer c.inner.ended.Store(true)
-	a, o := c.attempt, c.asOutside(ctx)
+	t.o = newOutsideCall(ctx, c)
 	within := context.WithValue(auth.With(ctx, c.inner.request.Principal), turnKey{a}, turn{queue: &c.inner.queue})
-	if out, err, ok := a.run.tape.Outside(c.position, o.Digest); ok {
-		notify(a.run.parts, func(p Witness) { p.Recorded(o) })
+	if out, err, ok := a.run.tape.Outside(c.position, t.o.Digest); ok {
+		notify(a.run.parts, func(p Witness) { p.Recorded(t.o) })
 		again := a.txs.together(within, func() error {
-			if ended := c.retrace(within, o); ended != nil {
+			if ended := t.retrace(within); ended != nil {
 				return ended
 			}
 			return err // as it was: what a call that failed wrote is not kept
@@ -92,16 +99,17 @@ func (e *Engine) callConversing(ctx context.Context, c *call) (out json.RawMessa
 		}
 		c.calls.Store(0)
 	}
-	if err := o.permit(ctx); err != nil {
+	if err := t.o.permit(ctx); err != nil {
 		return nil, err
 	}
-	return e.converse(ctx, within, c, o)
+	return t.carryOut(ctx, within)
 }
 
-// retrace makes the recorded calls of a conversing call again.
-func (c *call) retrace(ctx context.Context, o *OutsideCall) error {
+// retrace makes the recorded calls again.
+func (t *conversation) retrace(ctx context.Context) error {
+	c := t.call
 	defer c.inner.made.take()
-	raw, ok := c.attempt.run.tape.Calls(c.position, o.Digest)
+	raw, ok := c.attempt.run.tape.Calls(c.position, t.o.Digest)
 	if !ok {
 		return nil
 	}
@@ -125,10 +133,10 @@ func (c *call) retrace(ctx context.Context, o *OutsideCall) error {
 	return nil
 }
 
-// converse calls the handler, and records what it returns and the calls that it has made. ctx is that of
-// the call, within that of its calls.
-func (e *Engine) converse(ctx, within context.Context, c *call, o *OutsideCall) (out json.RawMessage, err error) {
-	a := c.attempt
+// carryOut calls the handler, and records what it returns and the calls that it has made. ctx is that of the
+// call, within that of its calls.
+func (t *conversation) carryOut(ctx, within context.Context) (out json.RawMessage, err error) {
+	c, a := t.call, t.call.attempt
 	if c.op.Effects.RepeatsOutside() {
 		a.unrepeatable.Add(1)
 		defer a.unrepeatable.Add(-1)
@@ -136,10 +144,10 @@ func (e *Engine) converse(ctx, within context.Context, c *call, o *OutsideCall) 
 	start := time.Now()
 	var returned error // by the handler, whatever becomes of its transactions
 	err = a.txs.together(within, func() error {
-		out, returned = e.handle(within, o.current, c)
+		out, returned = t.engine.handle(within, t.o.current, c)
 		c.inner.ended.Store(true)
 		if returned == nil {
-			returned = e.checkOutput(ctx, c, out)
+			returned = t.engine.checkOutput(ctx, c, out)
 		}
 		if ended := a.course.Ended(); ended != nil && !course.Ends(returned) {
 			returned = ended // even if the handler ignored it
@@ -149,7 +157,7 @@ func (e *Engine) converse(ctx, within context.Context, c *call, o *OutsideCall) 
 		}
 		return returned
 	})
-	kept := c.record(ctx, o, start, out, returned)
+	kept := t.record(ctx, start, out, returned)
 	switch {
 	case kept != nil:
 		return nil, a.course.End(kept)
@@ -159,10 +167,10 @@ func (e *Engine) converse(ctx, within context.Context, c *call, o *OutsideCall) 
 	return out, nil
 }
 
-// record puts on the tape what a conversing call has ended in. One that its attempt has cut off is made
-// again in the next one, unless that would repeat an effect outside.
-func (c *call) record(ctx context.Context, o *OutsideCall, start time.Time, out json.RawMessage, err error) error {
-	r := c.attempt.run
+// record puts on the tape what the call has ended in. One that its attempt has cut off is made again in the next
+// one, unless that would repeat an effect outside.
+func (t *conversation) record(ctx context.Context, start time.Time, out json.RawMessage, err error) error {
+	c, r := t.call, t.call.attempt.run
 	made, cut := c.inner.made.take(), course.Ends(err)
 	outcome := err
 	if cut && c.op.Effects.RepeatsOutside() {
@@ -170,16 +178,16 @@ func (c *call) record(ctx context.Context, o *OutsideCall, start time.Time, out 
 		outcome = fault.Newf(fault.OutcomeUnknown, "%s was cut off by a new attempt of the run, and may have had its effect outside", c.nameOf(c.op.ID)).
 			WithHint("Check outside. A function that gives its idempotency key on is called again if its effects are declared idempotent.")
 	}
-	if o.Effect && !catalog.HadNoEffect(outcome) {
+	if t.o.Effect && !catalog.HadNoEffect(outcome) {
 		r.NoteOutsideEffect(c.trace(c.op.ID, start, outcome))
 	}
 	var kept error
 	if !cut {
 		var calls json.RawMessage
 		if calls, kept = tape.Marshal(made); kept == nil {
-			kept = errors.Join(r.tape.RecordCalls(c.position, o.Digest, calls), r.tape.RecordOutside(c.position, o.Digest, out, outcome))
+			kept = errors.Join(r.tape.RecordCalls(c.position, t.o.Digest, calls), r.tape.RecordOutside(c.position, t.o.Digest, out, outcome))
 		}
 	}
-	notify(r.parts, func(p Witness) { p.AfterOutside(ctx, o, out, outcome) })
+	notify(r.parts, func(p Witness) { p.AfterOutside(ctx, t.o, out, outcome) })
 	return kept
 }

@@ -90,7 +90,7 @@ func (e *Engine) admitAndCall(ctx context.Context, c *call, id catalog.ID) (_ js
 	case c.op.Nested:
 		return e.callNested(ctx, c)
 	case c.op.Converses:
-		return e.callConversing(ctx, c)
+		return (&conversation{engine: e, call: c}).run(ctx)
 	case c.op.Serial:
 		return e.callSerially(c.withClient(ctx), c)
 	}
@@ -100,7 +100,7 @@ func (e *Engine) admitAndCall(ctx context.Context, c *call, id catalog.ID) (_ js
 // callOutside makes a call that no transaction covers, unless its result is on the tape.
 func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, error) {
 	r := c.attempt.run
-	o := c.asOutside(ctx)
+	o := newOutsideCall(ctx, c)
 	if out, err, ok := r.tape.Outside(c.position, o.Digest); ok {
 		notify(r.parts, func(p Witness) { p.Recorded(o) })
 		return out, err
@@ -129,8 +129,8 @@ func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, err
 	})
 }
 
-// asOutside returns the call as one that no transaction covers.
-func (c *call) asOutside(ctx context.Context) *OutsideCall {
+// newOutsideCall returns a call as one that no transaction covers.
+func newOutsideCall(ctx context.Context, c *call) *OutsideCall {
 	kind := c.op.ID.String()
 	if catalog.WantsWholeResult(ctx) { // another output than that of the same call
 		kind += " whole"

@@ -30,6 +30,8 @@ func TestMain(m *testing.M) {
 		kit.Serve(weather())
 	case "clerk":
 		kit.Serve(clerk())
+	case "press":
+		kit.Serve(press())
 	case "slow":
 		kit.Serve(slow())
 	default:

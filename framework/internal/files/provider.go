@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"io"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -258,17 +259,22 @@ func (p *Provider) create(ctx context.Context, c catalog.Call) (json.RawMessage,
 			return nil, fault.Invalid(fault.Detail{Path: "/base64", Message: "is not base64: " + err.Error()})
 		}
 	}
-	attempt, _, ok := run.Current(ctx)
-	if !ok {
-		return nil, errors.New("files: a file is created by a run")
-	}
-	set := cmp.Or(attempt.Set(), DefaultSet)
-	if !c.Principal().MayName(set) { // who made the file could not read it, and others could
-		return nil, UnknownSet(set).WithHint("Run the script with `set`, and name one that you may use.")
-	}
-	f, err := s.Put(ctx, Upload{Name: in.Name, Type: in.Type, Set: set, Owner: c.Principal().Subject, Body: strings.NewReader(string(body))})
+	f, err := s.createInRun(ctx, c.Principal(), in.Name, in.Type, strings.NewReader(string(body)))
 	if err != nil {
 		return nil, err
 	}
 	return json.Marshal(f)
+}
+
+// createInRun keeps a file that the call of ctx makes, in the run's set.
+func (s *Store) createInRun(ctx context.Context, who auth.Principal, name, mediaType string, body io.Reader) (File, error) {
+	attempt, _, ok := run.Current(ctx)
+	if !ok {
+		return File{}, errors.New("files: a file is created by a run")
+	}
+	set := cmp.Or(attempt.Set(), DefaultSet)
+	if !who.MayName(set) { // who made the file could not read it, and others could
+		return File{}, UnknownSet(set).WithHint("Run the script with `set`, and name one that you may use.")
+	}
+	return s.Put(ctx, Upload{Name: name, Type: mediaType, Set: set, Owner: who.Subject, Body: body})
 }

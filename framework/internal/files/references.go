@@ -149,7 +149,7 @@ func waitsUntil(err error) (until time.Time, ok bool) {
 }
 
 // reference is the member of an object that stands for the content of a file.
-const reference = "$file"
+const reference = catalog.FileMember
 
 // Expand replaces {"$file": id} in the input of a plugin's or server's function by the
 // content of the file, in base64. It returns nil where there is none.

@@ -1,0 +1,272 @@
+package plugins_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/koantest"
+	"github.com/koan-go/koan/plugins/kit"
+	"github.com/koan-go/koan/tests/fixture"
+)
+
+type copying struct {
+	From     kit.File `json:"from"`
+	Name     string   `json:"name,omitempty"`
+	Open     bool     `json:"open,omitempty"`     // leaves the copy open
+	Fail     bool     `json:"fail,omitempty"`     // after the copy
+	Backward bool     `json:"backward,omitempty"` // reads the last byte first
+	Pieces   int      `json:"pieces,omitempty"`   // bytes of a read, 0 for what suits
+	Copies   int      `json:"copies,omitempty"`   // at the same time
+}
+
+type copied struct {
+	Copy   *kit.File `json:"copy"`
+	SHA256 string    `json:"sha256"`
+	From   kit.File  `json:"from"`
+	Last   int       `json:"last"`
+}
+
+// press is a plugin that copies files.
+func press() kit.Plugin {
+	duplicate := func(ctx context.Context, call kit.Call, in copying) (copied, error) {
+		var out copied
+		from, err := call.File(ctx, in.From.ID)
+		if err != nil {
+			return out, err
+		}
+		out.From = from.File
+		if in.Backward {
+			last := make([]byte, 1)
+			if _, err := from.ReadAt(last, from.Size()-1); err != nil {
+				return out, err
+			}
+			out.Last = int(last[0])
+		}
+		var to []io.Writer
+		var made []*kit.CreatedFile
+		for range max(1, in.Copies) {
+			f, err := call.CreateFile(ctx, in.Name, "")
+			if err != nil {
+				return out, err
+			}
+			made, to = append(made, f), append(to, f)
+		}
+		sum := sha256.New()
+		all := io.MultiWriter(append(to, sum)...)
+		if in.Pieces > 0 {
+			_, err = io.CopyBuffer(struct{ io.Writer }{all}, struct{ io.Reader }{from}, make([]byte, in.Pieces))
+		} else {
+			_, err = io.Copy(all, from)
+		}
+		if err != nil || in.Open {
+			return out, err
+		}
+		for _, f := range made {
+			if err := f.Close(); err != nil {
+				return out, err
+			}
+			handle := f.Handle()
+			out.Copy = &handle
+		}
+		out.SHA256 = hex.EncodeToString(sum.Sum(nil))
+		if in.Fail {
+			return out, errors.New("as it was told")
+		}
+		return out, nil
+	}
+	size := func(_ context.Context, _ kit.Call, in struct {
+		Picture string `json:"picture"`
+	}) (struct {
+		Characters int `json:"characters"`
+	}, error) {
+		return struct {
+			Characters int `json:"characters"`
+		}{len(in.Picture)}, nil
+	}
+	return kit.Plugin{
+		Domain: "press", Version: "1.0.0", Description: "Copies files.",
+		Functions: []kit.Function{kit.Func("copy", "Copy a file.", duplicate), kit.Func("size", "Say how long base64 is.", size, kit.ReadOnly())},
+	}
+}
+
+// printing is the fixture's app with the plugin press.
+func printing(t *testing.T, settings ...koantest.Setting) *koantest.Kit {
+	t.Helper()
+	dir := t.TempDir()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(self, filepath.Join(dir, "press")))
+	return koantest.New(t, fixture.App(), append(settings, set("plugins.dir", dir), set("files.dir", t.TempDir()))...)
+}
+
+// keep uploads a file as the person at the machine.
+func keep(t *testing.T, k *koantest.Kit, name string, body io.Reader) framework.File {
+	t.Helper()
+	files, err := k.Instance().Files(auth.Local(), "create")
+	require.NoError(t, err)
+	f, err := files.Put(t.Context(), framework.Upload{Name: name, Set: "default", Owner: auth.Local().Subject, Body: body})
+	require.NoError(t, err)
+	return f
+}
+
+// duplicate calls the plugin.
+func duplicate(t *testing.T, k *koantest.Kit, in copying) (copied, error) {
+	t.Helper()
+	raw, err := k.Call("plugin::press.copy", in)
+	var out copied
+	if err == nil {
+		require.NoError(t, json.Unmarshal(raw, &out))
+	}
+	return out, err
+}
+
+func TestPluginReadsAndWritesFiles(t *testing.T) {
+	t.Parallel()
+	k := printing(t)
+	text := strings.Repeat("all work and no play\n", 100_000) + "!"
+	f := keep(t, k, "work.txt", strings.NewReader(text))
+	for name, in := range map[string]copying{"as it suits": {}, "small": {Pieces: 1000}, "odd": {Pieces: 70_001}, "backward": {Backward: true}, "several": {Copies: 16}} {
+		t.Run(name, func(t *testing.T) {
+			in.From, in.Name = kit.File{ID: f.ID}, "copy.txt"
+			out, err := duplicate(t, k, in)
+			require.NoError(t, err)
+			require.Equal(t, f.SHA256, out.SHA256)
+			require.Equal(t, kit.File{ID: f.ID, Name: "work.txt", Type: f.Type, Size: int64(len(text))}, out.From)
+			require.Equal(t, kit.File{ID: out.Copy.ID, Name: "copy.txt", Type: f.Type, Size: int64(len(text))}, *out.Copy)
+			if in.Backward {
+				require.Equal(t, int('!'), out.Last)
+			}
+			files, err := k.Instance().Files(auth.Local(), "get")
+			require.NoError(t, err)
+			raw, _, err := files.Bytes(t.Context(), auth.Local(), out.Copy.ID, 1<<30)
+			require.NoError(t, err)
+			require.Equal(t, text, string(raw))
+		})
+	}
+	t.Run("in a script, as a handle", func(t *testing.T) {
+		var got struct {
+			Text string
+			Size int
+		}
+		k.Run(`
+			const file = SDK.Files.create({name: "note.txt", text: "hello"});
+			const made = SDK.Press.copy({from: {$file: file.id}, name: "again.txt"});
+			const more = SDK.Press.copy({from: made.copy});
+			SDK.Out.answer({text: SDK.Files.text(more.copy.$file), size: SDK.Press.size({picture: made.copy}).characters});`, koantest.Input{}).AnswerInto(&got)
+		require.Equal(t, "hello", got.Text)
+		require.Equal(t, 8, got.Size, "a function that takes no handles gets base64")
+	})
+	t.Run("too many at a time", func(t *testing.T) {
+		_, err := duplicate(t, k, copying{From: kit.File{ID: f.ID}, Copies: 17})
+		require.Equal(t, fault.InvalidPayload, fault.CodeOf(err))
+		require.Contains(t, err.Error(), "at most 16 files")
+	})
+}
+
+// A plugin reads what its caller may read.
+func TestPluginReadsFilesOfItsCaller(t *testing.T) {
+	t.Parallel()
+	k := printing(t)
+	f := keep(t, k, "secret.txt", strings.NewReader("mine"))
+	other := k.As(auth.Principal{Subject: "rea", Scopes: []string{"plugins:call"}, Sets: []string{"default"}})
+	for _, id := range []string{f.ID, "file_00000000000000000000000000000000", "../../etc/passwd", ""} {
+		_, err := duplicate(t, other, copying{From: kit.File{ID: id}})
+		require.Equal(t, fault.NotFound, fault.CodeOf(err), id)
+	}
+}
+
+// What a call does not finish is not kept, and neither is what a run made that leaves nothing behind.
+func TestFilesThatAreNotKept(t *testing.T) {
+	t.Parallel()
+	k := printing(t, set("files.maxBytes", "1048576"))
+	f := keep(t, k, "work.txt", bytes.NewReader(bytes.Repeat([]byte("0123456789"), 100_000)))
+	kept := func() (n int) {
+		found, err := filepath.Glob(filepath.Join(k.Instance().Values().String("files.dir"), "records", "*"))
+		require.NoError(t, err)
+		return len(found)
+	}
+	require.Equal(t, 1, kept())
+	_, err := duplicate(t, k, copying{From: kit.File{ID: f.ID}, Open: true})
+	require.NoError(t, err)
+	require.Equal(t, 1, kept(), "not closed")
+	_, err = duplicate(t, k, copying{From: kit.File{ID: f.ID}, Fail: true})
+	require.Equal(t, fault.ExecutionError, fault.CodeOf(err))
+	require.Equal(t, 1, kept(), "the run has failed")
+	k.Run(`SDK.Press.copy({from: SDK.args}).copy`, koantest.Input{Args: kit.File{ID: f.ID}, DryRun: true})
+	require.Equal(t, 1, kept(), "a dry run")
+	_, err = duplicate(t, k, copying{From: kit.File{ID: f.ID}})
+	require.NoError(t, err)
+	require.Equal(t, 2, kept())
+}
+
+// endless is a file of a size without its bytes.
+type endless struct{ left int64 }
+
+func (e *endless) Read(p []byte) (int, error) {
+	if e.left == 0 {
+		return 0, io.EOF
+	}
+	n := int(min(int64(len(p)), e.left))
+	for i := range p[:n] {
+		p[i] = byte(e.left >> (i % 5))
+	}
+	e.left -= int64(n)
+	return n, nil
+}
+
+// A file of any size goes in and out without being held.
+func TestLargeFilesAreStreams(t *testing.T) {
+	const size = 64 << 20
+	k := printing(t, set("files.maxBytes", fmt.Sprint(size)), set("files.callerBytes", fmt.Sprint(4*size)), set("files.totalBytes", fmt.Sprint(4*size)))
+	f := keep(t, k, "large", &endless{size})
+	small := keep(t, k, "small", strings.NewReader("small"))
+	_, err := duplicate(t, k, copying{From: kit.File{ID: small.ID}}) // everything is there
+	require.NoError(t, err)
+
+	defer debug.SetGCPercent(debug.SetGCPercent(5)) // garbage is not what is measured
+	runtime.GC()
+	var before, now runtime.MemStats
+	runtime.ReadMemStats(&before)
+	var peak atomic.Uint64
+	done, watched := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(watched)
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(5 * time.Millisecond):
+			}
+			runtime.ReadMemStats(&now)
+			peak.Store(max(peak.Load(), now.HeapAlloc))
+		}
+	}()
+	out, err := duplicate(t, k, copying{From: kit.File{ID: f.ID}})
+	close(done)
+	<-watched
+	require.NoError(t, err)
+	require.Equal(t, f.SHA256, out.SHA256)
+	require.EqualValues(t, size, out.Copy.Size)
+	grown := (int64(peak.Load()) - int64(before.HeapAlloc)) >> 10
+	t.Logf("grew by %d KiB", grown)
+	require.Less(t, grown, int64(8<<10))
+}
