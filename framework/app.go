@@ -151,7 +151,7 @@ func (a App) assemble() App {
 	a.files = files.Provide(beside)
 	a.parts = append(a.parts, a.files)
 	if !named("plugins") {
-		a.parts = append(a.parts, plugins.Provide(plugins.Options{}))
+		a.parts = append(a.parts, plugins.Provide(plugins.Options{Beside: beside}))
 	}
 	if !named("upstreams") {
 		a.parts = append(a.parts, upstream.Provide())

@@ -113,6 +113,7 @@ func (j *jails) check(ctx context.Context) error {
 type place struct {
 	jail   *jail.Jail // nil for a trusted one
 	shared string     // the folder that both sides see
+	state  string     // the folder of its state that a confined one may write to, "" for none
 	proxy  *egress.Proxy
 	why    string // it is trusted although nobody said so
 }
@@ -130,7 +131,7 @@ func newPlace(ctx context.Context, pl *plugin, folder string, on *jails) (*place
 		pl.log.Warn("the plugin is not confined: it can read and do what the app can", "reason", err, "key", key+".isolation")
 		return &place{why: err.Error()}, nil
 	}
-	p := &place{jail: &jail.Jail{Root: filepath.Join(folder, "root"), TempMb: tempMb}}
+	p := &place{jail: &jail.Jail{Root: filepath.Join(folder, "root"), TempMb: tempMb}, state: pl.stateDir}
 	var err error
 	if p.jail.Dir, err = os.Getwd(); err != nil { // a relative path means the same to both
 		return nil, err
@@ -185,6 +186,9 @@ func (p *place) command(path, shared string, env []string) (*exec.Cmd, error) {
 		return cmd, nil
 	}
 	p.jail.Program, p.jail.Write, p.shared = path, []string{shared}, shared
+	if p.state != "" {
+		p.jail.Write = append(p.jail.Write, p.state)
+	}
 	if p.proxy != nil {
 		if err := p.serveProxy(filepath.Join(shared, "proxy")); err != nil {
 			return nil, err

@@ -29,6 +29,9 @@ type Options struct {
 	// Dir is the folder to use if plugins.dir is not configured; "" is `plugins` beside
 	// the executable. A relative one is relative to the executable.
 	Dir string
+	// Beside returns the folder of the app's data, beside whose files plugins keep their state unless
+	// plugins.stateDir is configured; "" if it is in no folder. It is called when a plugin starts. nil is "".
+	Beside func() string
 	// Configured has an app without plugins.dir load none, whatever lies beside its executable.
 	Configured bool
 	// StartTimeout bounds the start of one plugin, 0 is 10 s.
@@ -128,6 +131,7 @@ func (p *Provider) Secrets() []string { return p.secrets.Secrets() }
 func (*Provider) Settings() []catalog.Setting {
 	return []catalog.Setting{
 		{Key: keyDir, Default: "", Help: "folder of the plugins' executables (default: `plugins` beside the app's executable)"},
+		{Key: keyStateDir, Default: "", Help: "folder below which plugins keep their state, each in a folder of its own (default: `plugins` beside the app's data; with PostgreSQL, or without entities, $XDG_DATA_HOME/APP/plugins)"},
 		{Key: keyRequired, Live: true, Default: []string{}, Help: "plugins without which /readyz says that the app is not ready"},
 		{Key: keyLocked, Live: true, Default: true, Help: "leave out plugins that koan.lock lists with another digest than their file has"},
 		{Key: keyOpen, Open: true, Live: true, CheckKey: checkKey, Help: "a plugin: plugins.<domain>.settings.<key> for its own settings, and effects, trust, tools and more (docs/howto/plugin.md)"},

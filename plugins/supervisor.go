@@ -37,6 +37,7 @@ type plugin struct {
 	queue      *queue.Queue // of calls
 	crashes    crashes
 	folders    []string      // that it reads by its settings, as its last manifest tells
+	stateDir   string        // where it keeps its state, "" if it keeps none
 	tried      chan struct{} // closed after the first start, well or not
 
 	// Under the provider's lock.
@@ -200,8 +201,8 @@ func (p *plugin) start(ctx context.Context, idle func()) (*process, error) {
 }
 
 // errMoreFolders says that a plugin has to be started once more, since only its manifest has told which
-// folders it reads.
-var errMoreFolders = errors.New("it tells other folders to read at each start")
+// folders it reads and whether it keeps state.
+var errMoreFolders = errors.New("it tells other folders at each start")
 
 // explain makes a refusal of the error of a handshake that can never succeed.
 func explain(err error) error {
@@ -233,11 +234,18 @@ func (p *plugin) admit(ctx context.Context, proc *process) error {
 		return err
 	}
 	p.provider.secrets.Add(secrets...)
+	missing := p.prepareState(proc, m)
+	if missing != nil && !errors.Is(missing, errMoreFolders) {
+		return missing
+	}
 	if more := p.configured.foldersOf(m, settings); proc.place.jail != nil && !slices.Equal(more, p.folders) {
 		p.folders = more
 		return errMoreFolders
 	}
-	answer, err := proc.conn.Configure(ctx, &wire.ConfigureRequest{Settings: settings})
+	if missing != nil {
+		return missing
+	}
+	answer, err := proc.conn.Configure(ctx, &wire.ConfigureRequest{Settings: settings, StateDir: p.stateDir})
 	if err != nil {
 		return fmt.Errorf("it rejected its settings: %s", journal.RedactValues(err.Error(), secrets))
 	}

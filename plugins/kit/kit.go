@@ -52,6 +52,8 @@ type Plugin struct {
 	// "koan::Todo.patch", "upstream::mail::*". They may be called as far as the app's operator grants them
 	// (plugins.<domain>.grants).
 	Needs []string
+	// State says that the plugin keeps files in a folder of its own, which stays: see Call.StateDir.
+	State bool
 	// FaultCodes are codes of the plugin's own, in snake_case, that its functions may end in (Fault).
 	FaultCodes []string
 	Functions  []Function
@@ -97,6 +99,7 @@ type Call struct {
 
 	progress func(done, total float64, message string)
 	host     *questions // nil for an app that answers none
+	stateDir string
 }
 
 // Caller is who makes a call.
@@ -113,6 +116,12 @@ func (c Call) Progress(done, total float64, message string) {
 		c.progress(done, total, message)
 	}
 }
+
+// StateDir returns the folder in which a plugin with Plugin.State keeps what is to stay, whichever process of it is
+// running: it is there, and empty at first. Several processes may use it at the same time: that of an earlier
+// build ends when no run needs it, and servers with one folder of data have one folder of state. It is "" without
+// Plugin.State, and where the app has none to give.
+func (c Call) StateDir() string { return c.stateDir }
 
 // Function is one function of a plugin. Make it with Func.
 type Function struct {

@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -82,6 +83,7 @@ type server struct {
 	plugin    Plugin
 	functions map[string]Function
 	log       *slog.Logger
+	stateDir  atomic.Value // string, as Configure says, before any call
 }
 
 var _ wire.PluginServer = (*server)(nil)
@@ -102,7 +104,7 @@ func (s *server) Describe(context.Context, *wire.DescribeRequest) (*wire.Manifes
 func (p Plugin) manifest() *wire.Manifest {
 	m := &wire.Manifest{
 		ContractVersion: wire.ContractVersion, Domain: p.Domain, Version: p.Version, Description: p.Description, FaultCodes: p.FaultCodes,
-		Needs: p.Needs, Converses: true,
+		Needs: p.Needs, Converses: true, KeepsState: p.State,
 	}
 	for _, k := range p.Settings {
 		m.Settings = append(m.Settings, &wire.Setting{Key: k.Key, DefaultValue: k.Default, Help: k.Help, Secret: k.Secret, Folder: k.Folder})
@@ -122,6 +124,7 @@ func (p Plugin) manifest() *wire.Manifest {
 
 // Configure passes the settings to the author's Configure.
 func (s *server) Configure(ctx context.Context, req *wire.ConfigureRequest) (*wire.ConfigureResponse, error) {
+	s.stateDir.Store(req.GetStateDir())
 	if s.plugin.Configure == nil {
 		return &wire.ConfigureResponse{}, nil
 	}
@@ -180,8 +183,9 @@ func (s *server) serve(stream events, req *wire.CallRequest, answers func() (*wi
 		ended = last
 		return stream.Send(e)
 	}
+	stateDir, _ := s.stateDir.Load().(string)
 	call := Call{
-		ID: req.GetCallId(), Key: req.GetKey(), Set: req.GetSet(), Trace: req.GetTrace(), DryRun: req.GetDryRun(), Local: req.GetLocal(), Log: log,
+		ID: req.GetCallId(), Key: req.GetKey(), Set: req.GetSet(), Trace: req.GetTrace(), DryRun: req.GetDryRun(), Local: req.GetLocal(), Log: log, stateDir: stateDir,
 		Caller: Caller{Subject: req.GetSubject(), Scopes: req.GetScopes(), Sets: req.GetSets()},
 		progress: func(done, total float64, message string) {
 			_ = send(&wire.CallEvent{Event: &wire.CallEvent_Progress{Progress: &wire.Progress{Done: done, Total: total, Message: strings.ToValidUTF8(message, "?")}}}, false)

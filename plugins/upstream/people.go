@@ -17,6 +17,7 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/plugins/internal/userdata"
 	"github.com/koan-go/koan/plugins/upstream/internal/signin"
 )
 
@@ -63,13 +64,9 @@ func signInFiles(app string) (dir, key string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	data := os.Getenv("XDG_DATA_HOME")
-	if !filepath.IsAbs(data) { // what is relative is to be ignored
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", "", err
-		}
-		data = filepath.Join(home, ".local", "share")
+	data, err := userdata.Home()
+	if err != nil {
+		return "", "", err
 	}
 	return filepath.Join(data, "koan", app, "sign-ins"), filepath.Join(config, "koan", app, "sign-ins.key"), nil
 }

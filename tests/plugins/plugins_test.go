@@ -32,6 +32,8 @@ func TestMain(m *testing.M) {
 		kit.Serve(clerk())
 	case "press":
 		kit.Serve(press())
+	case "diary", "notebook":
+		kit.Serve(diary(filepath.Base(os.Args[0])))
 	case "slow":
 		kit.Serve(slow())
 	default:
