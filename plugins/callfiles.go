@@ -23,9 +23,9 @@ const (
 
 // callFiles are the files that a plugin reads and writes in one call. It is safe for concurrent use.
 type callFiles struct {
-	ctx    context.Context // of the call
-	call   catalog.Call
-	keeper func() (catalog.Files, error)
+	ctx  context.Context // of the call
+	call catalog.Call
+	host catalog.Host
 
 	mu      sync.Mutex
 	readers []*fileReader // the last used one last
@@ -51,7 +51,7 @@ func (f *callFiles) open(id string) (*fileReader, error) {
 		f.readers = append(slices.Delete(f.readers, i, i+1), r)
 		return r, nil
 	}
-	files, err := f.keeper()
+	files, err := filesOf(f.host)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ type begunFile struct {
 func (f *callFiles) mayCreate() error {
 	op := f.call.View().Snapshot().Operation(catalog.PluginID("files", "create"))
 	if op == nil {
-		return nil // there is nowhere to keep them, which the keeper says
+		return nil // there is nowhere to keep them, which filesOf says
 	}
 	if missing := f.call.Principal().Missing(op.Needs()); missing != "" {
 		return fault.Newf(fault.Forbidden, "the scope %q is missing", missing).WithDetails(map[string]any{"scope": missing})
@@ -144,7 +144,7 @@ func (f *callFiles) create(q *wire.CreateFile) (string, error) {
 	if err := f.mayCreate(); err != nil {
 		return "", err
 	}
-	files, err := f.keeper()
+	files, err := filesOf(f.host)
 	if err != nil {
 		return "", err
 	}
@@ -239,6 +239,14 @@ func (f *callFiles) close() {
 	for _, r := range f.readers {
 		r.close()
 	}
+}
+
+// filesOf returns where an app keeps files.
+func filesOf(host catalog.Host) (catalog.Files, error) {
+	if k, ok := host.(catalog.FileKeeper); ok {
+		return k.Files()
+	}
+	return nil, fault.New(fault.CapabilityUnsupported, "this app keeps no files")
 }
 
 // onWire returns a file as a plugin gets it.

@@ -35,7 +35,7 @@ type conversation struct {
 func newConversation(ctx context.Context, p *plugin, c catalog.Call, stream hostStream, hangUp func()) *conversation {
 	t := &conversation{plugin: p, call: c, stream: stream, hangUp: hangUp, open: map[uint64]bool{}}
 	t.ctx, t.end = context.WithCancelCause(ctx)
-	t.files = &callFiles{ctx: t.ctx, call: c, keeper: p.provider.files, begun: map[string]*begunFile{}}
+	t.files = &callFiles{ctx: t.ctx, call: c, host: p.provider.host, begun: map[string]*begunFile{}}
 	return t
 }
 

@@ -241,14 +241,6 @@ func (p *Provider) noteSkipped(skipped []string) {
 	}
 }
 
-// files returns where the app keeps files.
-func (p *Provider) files() (catalog.Files, error) {
-	if k, ok := p.host.(catalog.FileKeeper); ok {
-		return k.Files()
-	}
-	return nil, fault.New(fault.CapabilityUnsupported, "this app keeps no files")
-}
-
 // folder returns the plugins' folder, and whether the configuration names it.
 func (p *Provider) folder(v catalog.Values) (dir string, explicit bool, err error) {
 	if dir = v.String(keyDir); dir != "" {

@@ -234,7 +234,7 @@ func (p *plugin) admit(ctx context.Context, proc *process) error {
 		return err
 	}
 	p.provider.secrets.Add(secrets...)
-	missing := p.prepareState(proc, m)
+	missing := prepareState(p, proc, m)
 	if missing != nil && !errors.Is(missing, errMoreFolders) {
 		return missing
 	}

@@ -97,7 +97,8 @@ func press() kit.Plugin {
 		Picture string `json:"picture"`
 	}) (struct {
 		Characters int `json:"characters"`
-	}, error) {
+	}, error,
+	) {
 		return struct {
 			Characters int `json:"characters"`
 		}{len(in.Picture)}, nil
