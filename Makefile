@@ -94,7 +94,7 @@ generate: setup ## Generate the committed generated code anew
 	@$(GO) list -f '{{range .GoFiles}}{{$$.Dir}}/{{.}}{{"\n"}}{{end}}' ./... | xargs grep -l '^//go:generate' | xargs -P 2 -n 1 $(GO) generate
 
 generated: generate ## Fail where the committed generated code is stale
-	@out=$$(git status --porcelain -- ':(glob)**/ent/**' ':(glob)**/*.pb.go' plugins/python/koan_plugin/plugin.binpb sample-pantrypal/testdata); \
+	@out=$$(git status --porcelain -- ':(glob)**/ent/**' ':(glob)**/*.pb.go' plugins/python/koan_plugin/plugin.binpb plugins/typescript/plugin.proto sample-pantrypal/testdata); \
 	if [ -n "$$out" ]; then echo "generated code is stale; commit what 'make generate' gives:"; echo "$$out"; exit 1; fi
 
 fuzz: ## Run each fuzz target for FUZZTIME

@@ -33,22 +33,36 @@ import (
 // language is one in which the plugin weather is written.
 type language struct {
 	name string
-	// plugin puts the plugin into a folder, and returns what else of the machine it reads.
+	// plugin puts the folder of the plugin into one, and returns what else of the machine it reads.
 	plugin func(t *testing.T, dir string) (read []string)
 }
 
 func python(t *testing.T, dir string) []string {
 	t.Helper()
 	needs.Python(t)
-	kit := filepath.Join(dir, "koan_plugin")
-	require.NoError(t, os.CopyFS(kit, os.DirFS("../../plugins/python/koan_plugin")))
+	require.NoError(t, os.CopyFS(filepath.Join(dir, "weather", "koan_plugin"), os.DirFS("../../plugins/python/koan_plugin")))
 	text, err := os.ReadFile("testdata/weather.py")
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "weather"), text, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "weather", "weather"), text, 0o755))
 	return nil
 }
 
-var languages = []language{{"Python", python}}
+func typescript(t *testing.T, dir string) []string {
+	t.Helper()
+	needs.Kit(t)
+	kit, err := filepath.Abs("../../plugins/typescript")
+	require.NoError(t, err)
+	modules := filepath.Join(dir, "weather", "node_modules")
+	require.NoError(t, os.MkdirAll(modules, 0o755))
+	require.NoError(t, os.Symlink(kit, filepath.Join(modules, "koan-plugin")))
+	text, err := os.ReadFile("testdata/weather.mjs")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "weather", "main.mjs"), text, 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "weather", "weather"), []byte("#!/usr/bin/env node\nimport(\"./main.mjs\");\n"), 0o755))
+	return []string{kit}
+}
+
+var languages = []language{{"Python", python}, {"TypeScript", typescript}}
 
 // each runs a test in each language.
 func each(t *testing.T, test func(t *testing.T, l language)) {
@@ -273,4 +287,46 @@ func TestPythonKit(t *testing.T) {
 	cmd.Dir = "../../plugins/python"
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
+}
+
+func TestTypeScriptKit(t *testing.T) {
+	t.Parallel()
+	needs.Kit(t)
+	for _, args := range [][]string{
+		{"--test", "tests/process.test.js", "tests/units.test.js"},
+		{"node_modules/typescript/bin/tsc", "--project", "tests/tsconfig.json"},
+	} {
+		cmd := exec.Command("node", args...)
+		cmd.Dir = "../../plugins/typescript"
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+}
+
+// What is compiled is committed, for those who install the folder.
+func TestTypeScriptIsCompiled(t *testing.T) {
+	t.Parallel()
+	needs.Kit(t)
+	fresh := t.TempDir()
+	cmd := exec.Command("node", "node_modules/typescript/bin/tsc", "--outDir", fresh)
+	cmd.Dir = "../../plugins/typescript"
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	names := func(dir string) (out []string) {
+		entries, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		for _, e := range entries {
+			out = append(out, e.Name())
+		}
+		return out
+	}
+	const committed = "../../plugins/typescript/dist"
+	require.Equal(t, names(fresh), names(committed), "npm run build in plugins/typescript writes it")
+	for _, name := range names(fresh) {
+		want, err := os.ReadFile(filepath.Join(fresh, name))
+		require.NoError(t, err)
+		got, err := os.ReadFile(filepath.Join(committed, name))
+		require.NoError(t, err)
+		require.Equal(t, string(want), string(got), "%s: npm run build in plugins/typescript writes it", name)
+	}
 }

@@ -52,6 +52,15 @@ func Python(tb testing.TB) string {
 	return path
 }
 
+// Kit makes sure that there is Node with the packages that plugins in TypeScript need.
+func Kit(tb testing.TB) {
+	tb.Helper()
+	Program(tb, "node")
+	if kit := filepath.Join(filepath.Dir(filepath.Dir(npm())), "plugins", "typescript"); !exists(filepath.Join(kit, "node_modules", ".package-lock.json")) {
+		Missing(tb, "packages of npm in plugins/typescript")
+	}
+}
+
 // Browser makes sure that there is a browser, and Node to steer it.
 func Browser(tb testing.TB) {
 	tb.Helper()

@@ -54,3 +54,13 @@ func TestPythonHasTheContract(t *testing.T) {
 	require.Len(t, files.GetFile(), 1)
 	require.True(t, proto.Equal(protodesc.ToFileDescriptorProto(File_plugin_proto), files.GetFile()[0]), "make generate writes it")
 }
+
+// TypeScript's kit has the file itself.
+func TestTypeScriptHasTheContract(t *testing.T) {
+	t.Parallel()
+	ours, err := os.ReadFile("../../protocol/plugin.proto")
+	require.NoError(t, err)
+	theirs, err := os.ReadFile("../../typescript/plugin.proto")
+	require.NoError(t, err)
+	require.Equal(t, string(ours), string(theirs), "make generate writes it")
+}

@@ -1,0 +1,28 @@
+// The log: lines of JSON on standard error, which the app reads with their levels.
+const maxStack = 32 << 10; // characters; an entry has at most 64 KiB
+/** Returns a logger whose entries all have some values. */
+export function logger(about = {}) {
+    const at = (level) => (message, values = {}) => {
+        process.stderr.write(`${line(level, message, { ...about, ...values })}\n`);
+    };
+    return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}
+function line(level, message, values) {
+    const shown = { "@timestamp": new Date().toISOString(), "@level": level, "@message": message };
+    for (const [key, value] of Object.entries(values)) {
+        if (!key.startsWith("@"))
+            shown[key] = value instanceof Error ? stackOf(value) : value;
+    }
+    try {
+        return JSON.stringify(shown, (_, value) => (typeof value === "bigint" ? value.toString() : value));
+    }
+    catch {
+        return JSON.stringify({ "@level": level, "@message": message, values: "they have no JSON" });
+    }
+}
+/** Returns what is told of an error in the log, with its causes. */
+export function stackOf(error) {
+    const text = error instanceof Error ? (error.stack ?? String(error)) : String(error);
+    const cause = error instanceof Error && error.cause !== undefined ? `\ncaused by ${stackOf(error.cause)}` : "";
+    return (text + cause).slice(0, maxStack);
+}

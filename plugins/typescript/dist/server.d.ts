@@ -1,0 +1,2 @@
+import type { Plugin } from "./plugin.js";
+export declare function serve(plugin: Plugin<any>): Promise<void>;

@@ -1,0 +1,94 @@
+// The call that a function serves.
+
+import type { Asking } from "./ask.js";
+import { File, handleOf, NewFile } from "./file.js";
+import { parse, stringify } from "./json.js";
+import type { Logger } from "./log.js";
+import { logger } from "./log.js";
+import type { FileHandle } from "./schema.js";
+import type { CallEvent, CallRequest } from "./wire.js";
+
+/** Who makes a call. Its rights have been checked against those that the function needs. */
+export interface Caller {
+  readonly subject: string;
+  readonly scopes: readonly string[];
+  /** Names and patterns. */
+  readonly sets: readonly string[];
+}
+
+/** The call that a function serves. */
+export class Call {
+  /** Unique to this call. */
+  readonly id: string;
+  /** The same in every attempt of the run: an idempotency key for services outside. */
+  readonly key: string;
+  /** The run's default set. */
+  readonly set: string;
+  /** The caller's trace id. */
+  readonly trace: string;
+  /** The run will be rolled back: change nothing outside. */
+  readonly dryRun: boolean;
+  /** The person at the app's machine made the run, and not somebody whom a token names. */
+  readonly local: boolean;
+  readonly caller: Caller;
+  readonly log: Logger;
+  /** When the call's time is over, undefined without a limit. */
+  readonly deadline: Date | undefined;
+
+  constructor(
+    request: CallRequest,
+    private readonly send: (event: CallEvent) => void,
+    private readonly asking: Asking,
+    /** Is aborted when nobody waits for the call any more: hand it to fetch and others. */
+    readonly signal: AbortSignal,
+    /** A folder that stays, where PluginOptions.keepsState asks for it. */
+    readonly stateDir: string | undefined,
+  ) {
+    this.id = request.callId;
+    this.key = request.key;
+    this.set = request.set;
+    this.trace = request.trace;
+    this.dryRun = request.dryRun;
+    this.local = request.local;
+    this.caller = { subject: request.subject, scopes: request.scopes, sets: request.sets };
+    this.log = logger({ function: request.function, call: request.callId });
+    this.deadline = request.deadlineUnixMs > 0 ? new Date(request.deadlineUnixMs) : undefined;
+  }
+
+  /** Tells the caller how far the call is. A total of 0 is unknown. */
+  progress(done: number, total = 0, message = ""): void {
+    this.send({ progress: { done, total, message } });
+  }
+
+  /** Tells the caller what there is so far of what the function will return. */
+  partial(value: unknown, done = 0, total = 0, message = ""): void {
+    this.send({ progress: { done, total, message, partial: Buffer.from(stringify(value)) } });
+  }
+
+  /**
+   * Calls an operation of the app ("koan::Todo.patch") with the caller's rights, in the same run: it takes
+   * PluginOptions.needs and the operator's grant. It throws the operation's Fault.
+   */
+  async invoke<T = any>(operation: string, input: object = {}): Promise<T> {
+    const answer = await this.asking.ask({ invoke: { operation, input: Buffer.from(stringify(input)) } });
+    return parse(answer.output!.toString()) as T;
+  }
+
+  /** Opens a file that the caller has passed. */
+  async file(file: FileHandle | string): Promise<File> {
+    const answer = await this.asking.ask({ openFile: { file: typeof file === "string" ? file : file.$file } });
+    return new File(this.asking, handleOf(answer));
+  }
+
+  /**
+   * Begins a file for the caller:
+   *
+   *     const file = await call.createFile("all.csv", "text/csv");
+   *     await pipeline(rows, file);
+   *     return { file: file.handle };
+   */
+  async createFile(name: string, mediaType = ""): Promise<NewFile> {
+    const answer = await this.asking.ask({ createFile: { name, mediaType } });
+    return new NewFile(this.asking, handleOf(answer).$file);
+  }
+}
