@@ -40,27 +40,25 @@ type mismatch struct {
 
 func (m *mismatch) Unwrap() error { return &m.refusal }
 
-// check refuses a plugin whose files are not those that koan.lock names.
-func (l *locks) check(e executable) error {
+// check returns the digest of a plugin's files, "" where they have none, and refuses one whose files are not those
+// that koan.lock names.
+func (l *locks) check(e executable) (digest string, err error) {
+	digest, unknown := lock.Digest(e.files())
 	if l == nil || !l.settings().Bool(keyLocked) { // a Single has none
-		return nil
+		return digest, nil
 	}
 	f, err := l.read()
 	if err != nil {
-		return &refusal{"refused: " + oneLine(err)}
+		return "", &refusal{"refused: " + oneLine(err)}
 	}
-	entry, ok := f.Plugins[e.name]
-	if !ok {
-		return nil // it is the app's own
+	entry, locked := f.Plugins[e.name]
+	switch {
+	case !locked || unknown == nil && digest == entry.Digest: // it is the app's own, or as agreed to
+		return digest, nil
+	case unknown != nil:
+		return "", &refusal{"refused: its digest is unknown: " + oneLine(unknown)}
 	}
-	digest, err := lock.Digest(e.files())
-	if err != nil {
-		return &refusal{"refused: its digest is unknown: " + oneLine(err)}
-	}
-	if digest == entry.Digest {
-		return nil
-	}
-	return &mismatch{
+	return "", &mismatch{
 		refusal: refusal{fmt.Sprintf("left out: %s has the digest %s of version %s, its file has %s", l.path, entry.Digest, entry.Version, digest)},
 		hint:    fmt.Sprintf("If the file is the right one, `koan plugin upgrade %s %s` shows what changes and writes its digest; otherwise put the earlier file back, or remove the plugin with `koan plugin remove %s`.", e.name, e.files(), e.name),
 	}

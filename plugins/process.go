@@ -36,6 +36,7 @@ type process struct {
 	child    *child
 	output   *pluginLog
 	manifest *wire.Manifest
+	digest   string // of the plugin's files before it was started
 	started  time.Time
 	folder   string // of its socket
 	place    *place

@@ -299,7 +299,9 @@ func (p *Provider) Offer() catalog.Offer {
 		pl.uses++
 		o.Operations = append(o.Operations, s.operations...)
 		if s.manifest != nil {
-			o.Owners = append(o.Owners, ownerOf(s.manifest))
+			owner := ownerOf(s.manifest)
+			owner.Digest = s.digest
+			o.Owners = append(o.Owners, owner)
 		}
 	}
 	o.Closed = func() { p.retireUnused(needed) }

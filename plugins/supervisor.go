@@ -57,6 +57,7 @@ type state struct {
 	next       time.Time
 	changed    chan struct{} // closed when the state is no longer this one
 	manifest   *wire.Manifest
+	digest     string // of the files of the process that was adopted last
 	operations []*catalog.Operation
 	restarts   int
 }
@@ -180,15 +181,17 @@ func (p *plugin) start(ctx context.Context, idle func()) (*process, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if err := p.provider.locks.check(p.executable); err != nil {
+	digest, err := p.provider.locks.check(p.executable)
+	if err != nil {
 		return nil, err
 	}
-	err := errMoreFolders
+	err = errMoreFolders
 	for range 3 { // one whose manifest is another each time never starts
 		proc, failed := p.launch(ctx, idle)
 		if failed != nil {
 			return nil, explain(failed)
 		}
+		proc.digest = digest
 		if err = p.admit(ctx, proc); err == nil {
 			return proc, nil
 		}
@@ -279,7 +282,7 @@ func (p *plugin) describe(ctx context.Context, proc *process) (*wire.Manifest, e
 func (p *plugin) adopt(proc *process) {
 	fresh := false
 	p.update(func(s *state) {
-		s.proc, s.failure = proc, nil
+		s.proc, s.failure, s.digest = proc, nil, proc.digest
 		if s.manifest == nil || !sameManifest(s.manifest, proc.manifest) {
 			s.manifest, s.operations, fresh = proc.manifest, operationsOf(p, proc.manifest), true
 		}

@@ -45,6 +45,7 @@ type Owner struct {
 	Name        string // Owner of its operations' ids
 	Description string // one sentence for people and models
 	Version     string // its own
+	Digest      string `json:"-"` // "sha256:…" of the files of a plugin; "" where it is not known
 	// Trouble returns why the owner's operations cannot be called, as far as is known now; nil for
 	// an owner that can always be reached.
 	Trouble func() error `json:"-"`

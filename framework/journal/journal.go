@@ -119,7 +119,7 @@ func (r Record) Bounded() Record {
 	r.Message = fault.ClipTo(r.Message, MaxMessage)
 	for i := range r.Trail {
 		c := &r.Trail[i]
-		for _, name := range []*string{&c.Operation, &c.Tool, &c.Entity, &c.Set} {
+		for _, name := range []*string{&c.Operation, &c.Tool, &c.Entity, &c.Set, &c.Build} {
 			*name = BoundedName(*name)
 		}
 	}
@@ -143,6 +143,8 @@ type Call struct {
 	OutputBytes int
 	Outside     bool // it had an effect outside this system
 	App         bool // an action made it with the app's rights: it is not for the run's caller
+	// Build is what of a plugin or server was called: its version and, of a plugin, the digest of its files.
+	Build string
 }
 
 // Count is how many entities of one kind a run changed in one set.

@@ -250,8 +250,9 @@ func appendCalls(b []byte, calls []journal.Call) []byte {
 		b = append(appendMilliseconds(b, c.Started), ',')
 		b = append(appendMilliseconds(b, c.Duration), ',')
 		b = append(strconv.AppendInt(b, int64(c.OutputBytes), 10), ',')
-		b = append(append(appendBit(b, c.Outside), ','), appendBit(nil, c.App)...)
-		b = append(b, ']')
+		b = append(appendBit(b, c.Outside), ',')
+		b = append(appendBit(b, c.App), ',')
+		b = append(appendText(b, c.Build), ']')
 	}
 	return append(b, ']')
 }
@@ -350,6 +351,7 @@ var runMembers = []member{
 	{"lost", asInteger},
 }
 
+// callMembers are the members of a call in the order in which it has them; one without a name is for no reader.
 var callMembers = []member{
 	{"position", asText},
 	{"tool", asText},
@@ -362,9 +364,12 @@ var callMembers = []member{
 	{"duration_ms", asFloat},
 	{"output_bytes", asInteger},
 	{"outside", asBoolean},
+	{"", asBoolean}, // callApp
+	{"build", asNullable},
 }
 
-// journalViews make the views for readers.
+// journalViews make the views for readers. What has a view that an earlier version made, with other columns, has
+// another name: servers of both versions may share the tables.
 func journalViews(d sqltext.Dialect) []string {
 	lite := d.Name() == dialect.SQLite
 	runs, calls := "SELECT id, code", ""
@@ -377,19 +382,22 @@ func journalViews(d sqltext.Dialect) []string {
 	}
 	runs += " FROM koan_journal"
 	for i, m := range callMembers {
+		if m.name == "" {
+			continue
+		}
 		n := strconv.Itoa(i)
 		calls += ", " + m.of(lite, "c.value", n, "'$["+n+"]'") + ` AS "` + m.name + `"`
 	}
 	if lite {
 		calls = "SELECT j.id || ':' || (c.value ->> '$[0]') AS id, j.id AS run_id, c.key + 1 AS sequence" + calls + " FROM koan_journal j, json_each(j.calls) c"
-		return []string{"CREATE VIEW IF NOT EXISTS koan_runs AS " + runs, "CREATE VIEW IF NOT EXISTS koan_calls AS " + calls}
+		return []string{"CREATE VIEW IF NOT EXISTS koan_runs AS " + runs, "CREATE VIEW IF NOT EXISTS koan_run_calls AS " + calls}
 	}
 	calls = "SELECT j.id || ':' || (c.value ->> 0) AS id, j.id AS run_id, c.key AS sequence" + calls +
 		" FROM koan_journal j CROSS JOIN LATERAL jsonb_array_elements(j.calls) WITH ORDINALITY AS c(value, key)"
 	once := func(name, query string) string {
 		return "DO $koan$ BEGIN IF to_regclass('" + name + "') IS NULL THEN CREATE VIEW " + name + " AS " + query + "; END IF; END $koan$"
 	}
-	return []string{once("koan_runs", runs), once("koan_calls", calls)}
+	return []string{once("koan_runs", runs), once("koan_run_calls", calls)}
 }
 
 // of is the column as an expression over JSON.

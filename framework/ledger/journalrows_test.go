@@ -18,7 +18,7 @@ func FuzzJournalRow(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string, n int) {
 		rows, _ := journalRows([]journal.Record{{
 			Run: "r", Subject: s, Set: s, Message: s, Code: s, CorrelationID: s, Line: n, Lost: n, Changes: []journal.Count{{Entity: s, Created: n}},
-			Trail: []journal.Call{{Position: "1", Tool: s, Operation: s, Set: s, OutputBytes: n}, {App: true}},
+			Trail: []journal.Call{{Position: "1", Tool: s, Operation: s, Set: s, OutputBytes: n, Build: s}, {App: true}},
 		}}, nil)
 		require.Len(t, rows, 1)
 		var record map[string]any
@@ -26,9 +26,9 @@ func FuzzJournalRow(f *testing.F) {
 		var calls [][]any
 		require.NoError(t, json.Unmarshal([]byte(rows[0].calls), &calls), rows[0].calls)
 		require.Len(t, calls, 2)
-		for i, app := range []bool{false, true} { // behind what the views have
-			require.Len(t, calls[i], len(callMembers)+1)
-			require.Equal(t, app, callApp == len(callMembers) && calls[i][callApp] == 1.0)
+		for i, app := range []bool{false, true} { // which no view has
+			require.Len(t, calls[i], len(callMembers))
+			require.Equal(t, app, callMembers[callApp].name == "" && calls[i][callApp] == 1.0)
 		}
 		for name := range record {
 			require.True(t, name == "approval" || known(name), name)

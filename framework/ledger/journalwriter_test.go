@@ -117,7 +117,7 @@ func TestAGracefulEndWritesEverything(t *testing.T) {
 	w.Close(context.Background())
 	for query, want := range map[string]int{
 		"SELECT COUNT(*) FROM koan_runs WHERE json_valid(id) = 0 AND outcome = 'ok' AND subject LIKE '%é'": 400,
-		"SELECT COUNT(*) FROM koan_calls WHERE position = '1.1' AND sequence = 2":                          400,
+		"SELECT COUNT(*) FROM koan_run_calls WHERE position = '1.1' AND sequence = 2":                      400,
 		"SELECT COUNT(*) FROM koan_begun":                                1,
 		"SELECT runs FROM koan_writers":                                  400,
 		"SELECT COUNT(*) FROM koan_writers WHERE id <> 'gone'":           0,

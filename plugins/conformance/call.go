@@ -99,7 +99,7 @@ func (s *session) open(ctx context.Context, req *wire.CallRequest) (stream, *ans
 	if err := both.Send(&wire.HostMessage{Message: &wire.HostMessage_Call{Call: req}}); err != nil && !errors.Is(err, io.EOF) { // Recv has the status
 		return nil, nil, err
 	}
-	return both, &answering{to: both, files: map[string]*file{}}, nil
+	return both, &answering{to: both}, nil
 }
 
 // reading reads the events of one call.
@@ -228,7 +228,7 @@ func (r *reading) output(rest []byte, problem func(string, ...any)) []byte {
 
 // question answers what the plugin asks.
 func (r *reading) question(q *wire.Question, problem func(string, ...any)) {
-	kind := r.host.answer(q)
+	kind := r.host.answer(r.host.to.Context(), q)
 	r.of.mu.Lock()
 	defer r.of.mu.Unlock()
 	if r.of.questions == nil {

@@ -193,7 +193,7 @@ func TestAGoodPluginPasses(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		"handshake", "describe", "contract version", "domain", "manifest", "settings", "health", "call say", "call send",
-		"unknown function", "unfit input", "parallel calls", "cancellation", "deadline", "whole output", "events", "end", "log",
+		"unknown function", "unfit input", "parallel calls", "cancellation", "deadline", "whole output", "events", "converse", "end", "log",
 	}, names)
 	require.Contains(t, finding(t, all, "handshake").Detail, "confined")
 	require.Regexp(t, `^progress: \d+, of these with a partial result: 0, parts: [1-9]\d*, longest output: 102411 bytes$`, finding(t, all, "events").Detail)

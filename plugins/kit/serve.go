@@ -22,6 +22,7 @@ import (
 
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/plugins/internal/wire"
+	"github.com/koan-go/koan/plugins/kit/internal/serving"
 )
 
 // Serve serves the plugin until the app stops it or ends. It is the last statement of
@@ -87,6 +88,13 @@ type server struct {
 }
 
 var _ wire.PluginServer = (*server)(nil)
+
+func init() {
+	serving.New = func(plugin any, log *slog.Logger) (wire.PluginServer, error) {
+		p := plugin.(Plugin)
+		return newServer(p, log), p.check()
+	}
+}
 
 func newServer(p Plugin, log *slog.Logger) *server {
 	s := &server{plugin: p, functions: map[string]Function{}, log: log}

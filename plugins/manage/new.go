@@ -17,6 +17,8 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/plugins/python"
+	"github.com/koan-go/koan/plugins/typescript"
 )
 
 //go:embed all:template
@@ -25,23 +27,46 @@ var templates embed.FS
 // language is one that plugins are written in.
 type language struct {
 	folder string // of its templates
-	// next says what to do with a new plugin that lies in a folder.
-	next func(name, folder string) string
+	kit    *vendored
+	next   string // what to do with a new plugin: a template
+}
+
+// vendored is a kit of which a plugin gets a copy, since a confined one sees its own folder.
+type vendored struct {
+	files fs.FS
+	from  string // the folder in files, "." for all
+	to    string // the folder in the plugin's
 }
 
 // languages by the value of --lang.
 var languages = map[string]language{
-	"go": {folder: "template/go", next: func(name, folder string) string {
-		return fmt.Sprintf("  go mod tidy && go build -o bin/plugins/%[1]s ./%[2]s     # or: make build\n  koan plugin check bin/plugins/%[1]s\n  koan plugin run bin/plugins/%[1]s greet --input '{\"name\": \"Ada\"}'\n", name, filepath.ToSlash(folder))
-	}},
+	"go": {folder: "template/go", next: `  go mod tidy && go test ./{{.Folder}}
+  go build -o bin/plugins/{{.Name}} ./{{.Folder}}     # or: make build
+  koan plugin check bin/plugins/{{.Name}}
+  koan plugin run bin/plugins/{{.Name}} greet --input '{"name": "Ada"}'
+`},
+	"python": {folder: "template/python", kit: &vendored{python.Kit, "koan_plugin", "koan_plugin"}, next: `  (cd {{.Folder}} && python3 -m unittest)     # needs grpcio and protobuf: apt-get install python3-grpcio python3-protobuf
+  koan plugin check {{.Folder}}
+  koan plugin run {{.Folder}} greet --input '{"name": "Ada"}'
+` + offer},
+	"typescript": {folder: "template/typescript", kit: &vendored{typescript.Kit, ".", "koan-plugin"}, next: `  (cd {{.Folder}} && npm install && npm test)
+  koan plugin check {{.Folder}}
+  koan plugin run {{.Folder}} greet --input '{"name": "Ada"}'
+` + offer},
 }
+
+// offer says how an app gets a plugin that needs no compiler's output elsewhere.
+const offer = `
+An app takes it from the folder of plugins.dir: link or copy it there, as in
+  mkdir -p bin/plugins && ln -s "$PWD/{{.Folder}}" bin/plugins/{{.Name}}
+`
 
 // newCommand is `plugin new`.
 func newCommand() *catalog.Command {
 	known := strings.Join(slices.Sorted(maps.Keys(languages)), ", ")
 	return &catalog.Command{
 		Name: "new", Args: []string{"NAME"}, Short: "Write a small complete plugin",
-		Long:    "Writes the source of a plugin with one function and a setting into plugins/NAME, or below another folder (--in).",
+		Long:    "Writes the source of a plugin with one function, a setting and a test into plugins/NAME, or below another folder (--in).",
 		Example: "plugin new weather --lang go",
 		Flags: []catalog.CommandFlag{
 			{Name: "lang", Default: "go", Help: "its language: " + known},
@@ -72,6 +97,10 @@ func begin(_ context.Context, _ catalog.Host, in *catalog.Invocation) error {
 	if err != nil {
 		return err
 	}
+	next, err := fill(lang.next, map[string]string{"Name": name, "Folder": filepath.ToSlash(folder)})
+	if err != nil {
+		return err
+	}
 	for _, f := range files {
 		to := filepath.Join(folder, filepath.FromSlash(f.path))
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
@@ -80,10 +109,26 @@ func begin(_ context.Context, _ catalog.Host, in *catalog.Invocation) error {
 		if err := os.WriteFile(to, f.text, f.mode); err != nil {
 			return err
 		}
-		in.Out.Printf("  %s\n", to)
+		if lang.kit == nil || !strings.HasPrefix(f.path, lang.kit.to+"/") {
+			in.Out.Printf("  %s\n", to)
+		}
 	}
-	in.Out.Printf("\n%s is ready. Next:\n%s", name, lang.next(name, folder))
+	if lang.kit != nil {
+		in.Out.Printf("  %s\n", filepath.Join(folder, lang.kit.to)+string(filepath.Separator))
+	}
+	in.Out.Printf("\n%s is ready. Next:\n%s", name, next)
 	return nil
+}
+
+// fill executes a template.
+func fill(text string, values map[string]string) ([]byte, error) {
+	t, err := template.New("").Option("missingkey=error").Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = t.Execute(&out, values)
+	return out.Bytes(), err
 }
 
 // source is one file of a new plugin.
@@ -94,7 +139,7 @@ type source struct {
 }
 
 // render executes the templates of a language. In their names "NAME" becomes the plugin's name, "dot-" a dot, and
-// ".tmpl" is removed; a file that begins with "#!" is executable.
+// ".tmpl" is removed; a file that begins with "#!" is executable. The kit is copied as it is.
 func render(lang language, name string) (out []source, err error) {
 	values := map[string]string{"Name": name, "Member": member(name)}
 	err = fs.WalkDir(templates, lang.folder, func(file string, d fs.DirEntry, err error) error {
@@ -105,21 +150,37 @@ func render(lang language, name string) (out []source, err error) {
 		if err != nil {
 			return err
 		}
-		t, err := template.New(file).Option("missingkey=error").Parse(string(raw))
+		text, err := fill(string(raw), values)
 		if err != nil {
-			return err
-		}
-		var text bytes.Buffer
-		if err := t.Execute(&text, values); err != nil {
-			return err
+			return fmt.Errorf("%s: %w", file, err)
 		}
 		to := strings.TrimSuffix(strings.TrimPrefix(file, lang.folder+"/"), ".tmpl")
 		to = path.Clean(strings.NewReplacer("dot-", ".", "NAME", name).Replace(to))
 		mode := fs.FileMode(0o644)
-		if bytes.HasPrefix(text.Bytes(), []byte("#!")) {
+		if bytes.HasPrefix(text, []byte("#!")) {
 			mode = 0o755
 		}
-		out = append(out, source{to, text.Bytes(), mode})
+		out = append(out, source{to, text, mode})
+		return nil
+	})
+	if err != nil || lang.kit == nil {
+		return out, err
+	}
+	copied, err := lang.kit.render()
+	return append(out, copied...), err
+}
+
+// render returns the files of a kit.
+func (v *vendored) render() (out []source, err error) {
+	err = fs.WalkDir(v.files, v.from, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		raw, err := fs.ReadFile(v.files, file)
+		if err != nil {
+			return err
+		}
+		out = append(out, source{path.Join(v.to, strings.TrimPrefix(file, v.from+"/")), raw, 0o644})
 		return nil
 	})
 	return out, err

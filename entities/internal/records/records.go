@@ -95,7 +95,7 @@ func runs() *descriptor.Entity {
 }
 
 func calls() *descriptor.Entity {
-	e := readable(catalog.JournalCalls, "koan_calls", "A call that a run made, as the journal keeps it.", []field{
+	e := readable(catalog.JournalCalls, "koan_run_calls", "A call that a run made, as the journal keeps it.", []field{
 		{"runId", "run_id", catalog.TypeID, false, ""},
 		{"sequence", "sequence", catalog.TypeInt, false, "Its number in the order in which the run's calls ended, from 1."},
 		{"position", "position", catalog.TypeString, false, "Its number in the order in which calls were made; 3.1 was called by 3."},
@@ -109,6 +109,7 @@ func calls() *descriptor.Entity {
 		{"inputDigest", "input_digest", catalog.TypeString, false, "SHA-256 of the input."},
 		{"outputBytes", "output_bytes", catalog.TypeInt, false, "Size of the output as JSON."},
 		{"outside", "outside", catalog.TypeBool, false, "It had an effect outside this system."},
+		{"build", "build", catalog.TypeString, true, "Of a plugin its version and the digest of its files, of a server its version."},
 	})
 	e.Resource.Field("runId").Edge = "run"
 	e.Column("runId").Refers = catalog.JournalRuns

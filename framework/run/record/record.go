@@ -8,6 +8,7 @@ package record
 import (
 	"bytes"
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -162,7 +163,11 @@ func (p *recorder) AfterCall(c run.CallEnd) {
 		rec.InputDigest = journal.Digest(c.Input)
 	}
 	if c.Operation != nil {
-		rec.Tool = p.run.Request().View.Snapshot().ToolName(c.ID)
+		snapshot := p.run.Request().View.Snapshot()
+		rec.Tool = snapshot.ToolName(c.ID)
+		if owner := snapshot.Owner(c.ID); owner != nil {
+			rec.Build = strings.TrimSpace(owner.Version + " " + owner.Digest)
+		}
 		rec.Outside = c.Operation.Effects.ActsOutside()
 	}
 	if c.Code != "" {
