@@ -49,7 +49,7 @@ func (p *provider) Replays(id catalog.ID) bool {
 }
 
 // Replay implements replay.Replayer.
-func (p *provider) Replay(ctx context.Context, k *replay.KeptRun, again func(context.Context) error) (*replay.Replayed, error) {
+func (p *provider) Replay(ctx context.Context, k *replay.KeptRun, again *replay.Again) (*replay.Replayed, error) {
 	var in struct {
 		Code string          `json:"code"`
 		Args json.RawMessage `json:"args"`
@@ -63,9 +63,9 @@ func (p *provider) Replay(ctx context.Context, k *replay.KeptRun, again func(con
 		return nil, fault.Newf(fault.CapabilityUnsupported, "the recording of the run %q cannot be read by this build", k.Run).
 			WithHint("Replay it with the build that recorded it.").Because(err)
 	}
-	r := &replayed{script: s}
+	r := &replayed{script: s, again: again}
 	if again != nil {
-		err = again(context.WithValue(ctx, replayedKey{}, r))
+		err = again.Run(context.WithValue(ctx, replayedKey{}, r))
 		if r.player == nil { // it never came to the script
 			return nil, err
 		}
@@ -81,6 +81,7 @@ func (p *provider) Replay(ctx context.Context, k *replay.KeptRun, again func(con
 // replayed is a script that is executed again.
 type replayed struct {
 	script *recording.Script
+	again  *replay.Again
 	player *recording.Player // of the last attempt
 	res    *wire.Result
 }
@@ -106,14 +107,22 @@ func replaying(ctx context.Context) *replayed {
 	return r
 }
 
-// replayOnData is an attempt of a replay against today's data: the job sees the same run,
-// and calls to entities are the attempt's.
+// repeating makes calls again, as an attempt of its own.
+type repeating struct {
+	*run.Attempt
+	again *replay.Again
+}
+
+func (r *repeating) Makes(id catalog.ID) bool { return r.again.Makes(id) }
+
+// replayOnData is an attempt of a replay against today's data, or of plugins as they are now: the job sees the
+// same run, and the calls that are made again are the attempt's.
 func (r *replayed) replayOnData(ctx context.Context, executor wire.Executor, job *wire.Job, a *run.Attempt) (*wire.Result, error) {
 	then := &r.script.Job
 	o := then.Occasion
 	o.Set = job.Set
 	job.Occasion = o
-	r.player = recording.NewPlayer(r.script, a)
+	r.player = recording.NewPlayer(r.script, &repeating{a, r.again})
 	res, err := executor.Execute(withSpending(ctx, &spending{limits: job.Limits}), job, r.player)
 	r.res = res
 	return res, err

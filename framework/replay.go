@@ -25,9 +25,10 @@ func replaySettings() []catalog.Setting {
 }
 
 // Replay executes a kept run again and reports whether it does the same: from its
-// recording alone, or, with data, on today's data. It changes nothing.
-func (i *Instance) Replay(ctx context.Context, id string, data bool) (*replay.Replayed, error) {
-	req := replay.Request{Run: id, Data: data, View: func(p auth.Principal, mode string) *catalog.View {
+// recording alone, or, with data, on today's data. Calls of the plugins are made again, by the builds that
+// run now. It changes nothing.
+func (i *Instance) Replay(ctx context.Context, id string, data bool, plugins ...string) (*replay.Replayed, error) {
+	req := replay.Request{Run: id, Data: data, Plugins: plugins, View: func(p auth.Principal, mode string) *catalog.View {
 		return i.Snapshot().View(p, exposure.Mode(mode), i.Negotiated())
 	}}
 	for _, p := range i.started {

@@ -3,6 +3,7 @@
 package plugins_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"os"
@@ -45,6 +46,7 @@ func TestMain(m *testing.M) {
 type declared struct {
 	ReadOnly, Destructive, Outside bool
 	Scopes                         []string
+	From                           string // who writes, "" is Bob
 }
 
 type letter struct {
@@ -65,7 +67,7 @@ func mail() kit.Plugin {
 	}
 	send := func(_ context.Context, _ kit.Call, in letter) (letter, error) { return in, nil }
 	list := func(_ context.Context, _ kit.Call, in letter) (letter, error) {
-		return letter{"Bob writes: " + in.Text}, nil
+		return letter{cmp.Or(d.From, "Bob") + " writes: " + in.Text}, nil
 	}
 	return kit.Plugin{
 		Domain: "mail", Version: "1.0.0", Description: "Sends letters.",

@@ -60,7 +60,7 @@ type Instance interface {
 	Reload(ctx context.Context) error
 	OnReload(fn func(next catalog.Values) (apply func(), err error))
 	Runs(ctx context.Context, q journal.Query) (*journal.Page, error)
-	Replay(ctx context.Context, run string, data bool) (*replay.Replayed, error)
+	Replay(ctx context.Context, run string, data bool, plugins ...string) (*replay.Replayed, error)
 	ActionOf(ctx context.Context, name, run string) (file string, text []byte, err error)
 	Stop(ctx context.Context) error
 }

@@ -14,12 +14,14 @@ import (
 
 func (c *scripts) replay() *cobra.Command {
 	var data, asJSON bool
+	var plugins []string
 	cmd := &cobra.Command{
 		Use:   "replay RUN",
 		Short: "Replay a recorded run and report whether it does the same",
 		Long: "Runs a script again from what was recorded of it (see the keys replay.*): the same code, clock, random numbers\n" +
 			"and results of calls, in a fresh sandbox, without data or anything outside. With --data, its calls to\n" +
-			"entities see today's data, in a dry run, while results of plugins and servers stay as recorded.\n\n" +
+			"entities see today's data, in a dry run, while results of plugins and servers stay as recorded. With --plugin,\n" +
+			"calls to that plugin are made again, so that a new build can be compared with what the old one returned.\n\n" +
 			"The exit status is 0 when it is identical, 1 when it differs, and 2 when the run is not kept.",
 		Example: "  " + c.app.Command + " replay 01a1f9af-86a5-7c6b-96f4-1eb5600f6428",
 		Args:    exactArgs(1),
@@ -29,9 +31,9 @@ func (c *scripts) replay() *cobra.Command {
 				return err
 			}
 			defer stop()
-			r, err := i.Replay(cmd.Context(), args[0], data)
+			r, err := i.Replay(cmd.Context(), args[0], data, plugins...)
 			switch code := fault.CodeOf(err); {
-			case code == fault.NotFound, code == fault.CapabilityUnsupported:
+			case code == fault.NotFound, code == fault.CapabilityUnsupported, code == fault.InvalidPayload:
 				return usage(withCauseAndHint(err))
 			case err != nil:
 				return failed(withCauseAndHint(err))
@@ -48,6 +50,7 @@ func (c *scripts) replay() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&data, "data", false, "let its calls to entities see today's data, in a dry run")
+	cmd.Flags().StringArrayVar(&plugins, "plugin", nil, "make its calls to this plugin again, in a dry run, with the build that runs now (several times)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one line of JSON")
 	return cmd
 }

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,18 +29,26 @@ type Replayer interface {
 	// Replays reports whether runs of an operation are the provider's to execute again.
 	Replays(id catalog.ID) bool
 	// Replay executes a kept run and compares. With again it is executed as a run of
-	// its own, that changes nothing, against today's data: again makes the call, with
-	// the context that it is given. Without, nothing outside of the sandbox is asked.
+	// its own, that changes nothing. Without, nothing outside of the sandbox is asked.
 	// An error says that nothing could be compared.
-	Replay(ctx context.Context, k *KeptRun, again func(context.Context) error) (*Replayed, error)
+	Replay(ctx context.Context, k *KeptRun, again *Again) (*Replayed, error)
+}
+
+// Again says how a kept run is executed as a run of its own.
+type Again struct {
+	// Run makes the call that opens the run, with the context that it is given.
+	Run func(context.Context) error
+	// Makes reports whether a call of the script is made again; the others stay as kept.
+	Makes func(id catalog.ID) bool
 }
 
 // Replayed is what a replay found.
 type Replayed struct {
 	Run        string      `json:"runId"`
 	Identical  bool        `json:"identical"`
-	Data       bool        `json:"data"`  // against today's data
-	Calls      int         `json:"calls"` // that were compared
+	Data       bool        `json:"data"`              // against today's data
+	Plugins    []string    `json:"plugins,omitempty"` // whose calls were made again
+	Calls      int         `json:"calls"`             // that were compared
 	Difference *Difference `json:"difference,omitempty"`
 	// Notes say what else is not as it was, and how far the comparison goes.
 	Notes    []string `json:"notes"`
@@ -81,6 +90,8 @@ type Difference struct {
 type Request struct {
 	Run  string
 	Data bool // entity calls see today's data, in a dry run; the others stay as kept
+	// Plugins are those whose calls are made again, in a dry run, by the builds that run now.
+	Plugins []string
 	// View returns what a principal sees now.
 	View func(p auth.Principal, mode string) *catalog.View
 	// By are the providers that may have kept it.
@@ -99,31 +110,44 @@ func (t *Tapes) Replay(ctx context.Context, req Request) (*Replayed, error) {
 		return nil, unreadable(req.Run, err)
 	}
 	view := req.View(k.Principal(), k.Mode)
-	var repeat func(context.Context) error
-	if req.Data {
+	for _, name := range req.Plugins {
+		if view.Snapshot().Owner(catalog.PluginID(name, "")) == nil {
+			return nil, fault.Newf(fault.InvalidPayload, "there is no plugin %q", course.Excerpt(name))
+		}
+	}
+	var repeat *Again
+	if req.Data || len(req.Plugins) > 0 {
 		kept, err := tape.Thaw(k.Tape)
 		if err != nil {
 			return nil, unreadable(req.Run, err)
 		}
-		repeat = func(ctx context.Context) error {
+		repeat = &Again{Makes: req.makes, Run: func(ctx context.Context) error {
 			_, _, err := t.engine.Invoke(ctx, k.request(id, view, kept))
 			return err
-		}
+		}}
 	}
 	out, err := t.replay(ctx, req, k, id, view, repeat)
 	if err != nil {
 		return nil, err
 	}
-	out.Run, out.Data, out.Identical = k.Run, req.Data, out.Difference == nil
+	out.Run, out.Data, out.Plugins, out.Identical = k.Run, req.Data, req.Plugins, out.Difference == nil
 	out.Recorded = Made{At: k.Started, ToolVersion: k.ToolVersion, CatalogVersion: k.CatalogVersion, Outcome: k.Outcome}
 	out.Now = Made{At: time.Now().UTC().Truncate(time.Millisecond), ToolVersion: t.opts.ToolVersion, CatalogVersion: view.Snapshot().Version()}
 	out.Notes = append(changesSince(out.Recorded, out.Now, req.Data), out.Notes...)
 	return out, nil
 }
 
-func (t *Tapes) replay(ctx context.Context, req Request, k *KeptRun, id catalog.ID, view *catalog.View, repeat func(context.Context) error) (*Replayed, error) {
+// makes reports whether a call of a script is made again.
+func (r *Request) makes(id catalog.ID) bool {
+	if id.Kind == catalog.KindPlugin {
+		return slices.Contains(r.Plugins, id.Owner)
+	}
+	return r.Data && (id.Kind == catalog.KindEntity || id.Kind == catalog.KindAction)
+}
+
+func (t *Tapes) replay(ctx context.Context, req Request, k *KeptRun, id catalog.ID, view *catalog.View, repeat *Again) (*Replayed, error) {
 	if id.Kind != catalog.KindCode {
-		return t.replayCall(ctx, req.Data, k, view, id)
+		return t.replayCall(ctx, &req, k, view, id)
 	}
 	for _, r := range req.By {
 		if r.Replays(id) {
@@ -184,11 +208,12 @@ func unreadable(id string, err error) error {
 
 // replayCall compares a run that was one call. Without data there is nothing in it
 // that could differ.
-func (t *Tapes) replayCall(ctx context.Context, data bool, k *KeptRun, view *catalog.View, id catalog.ID) (*Replayed, error) {
+func (t *Tapes) replayCall(ctx context.Context, req *Request, k *KeptRun, view *catalog.View, id catalog.ID) (*Replayed, error) {
 	out := &Replayed{Calls: 1}
 	op := view.Snapshot().Operation(id)
 	switch {
-	case !data:
+	case id.Kind == catalog.KindPlugin && req.makes(id):
+	case !req.Data:
 		out.Notes = []string{"the run is one call of a tool and computes nothing of its own; --data repeats it against today's data"}
 		return out, nil
 	case op != nil && !op.Serial && !op.Nested && (!op.Converses || op.Effects.ActsOutside()):
@@ -199,9 +224,9 @@ func (t *Tapes) replayCall(ctx context.Context, data bool, k *KeptRun, view *cat
 	if err != nil {
 		return nil, unreadable(k.Run, err)
 	}
-	req := k.request(id, view, kept)
-	req.Via = k.Via
-	now, _, callErr := t.engine.Invoke(ctx, req)
+	call := k.request(id, view, kept)
+	call.Via = k.Via
+	now, _, callErr := t.engine.Invoke(ctx, call)
 	var then error
 	if k.Fault != nil {
 		f, err := fault.Decode(k.Fault)
