@@ -61,14 +61,7 @@ func (s *snapshots) changed() {
 func (s *snapshots) offer() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	offers := make([]catalog.Offer, len(s.providers.started))
-	var failed error
-	for n, p := range s.providers.started {
-		var err error
-		if offers[n], err = s.offerOf(p); err != nil {
-			failed = errors.Join(failed, fmt.Errorf("%s: %w", p.Name(), err))
-		}
-	}
+	offers, failed := s.offers()
 	about := catalog.Offer{Documents: []*catalog.Document{catalog.Contents(s.setup.app.Name, s.setup.app.Version)}, Operations: append(toolset.Operations(), restapi.Operations(s.setup.tags.get)...)}
 	if slices.ContainsFunc(offers, func(o catalog.Offer) bool { return len(o.Resources) > 0 }) {
 		about.Documents = append(about.Documents, s.rows())
@@ -101,10 +94,35 @@ func (s *snapshots) snapshotOf(offers []catalog.Offer, failed error) (*catalog.S
 	return next, err
 }
 
+// offers returns what each provider offers, in their order.
+func (s *snapshots) offers() (offers []catalog.Offer, failed error) {
+	offers = make([]catalog.Offer, len(s.providers.started))
+	take := func(n int, offer func() catalog.Offer) {
+		var err error
+		if offers[n], err = s.offerOf(s.providers.started[n], offer); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", s.providers.started[n].Name(), err))
+		}
+	}
+	yields := map[int]catalog.Yielder{}
+	for n, p := range s.providers.started {
+		if y, ok := p.(catalog.Yielder); ok {
+			yields[n] = y
+			continue
+		}
+		take(n, p.Offer)
+	}
+	for n := range offers {
+		if y := yields[n]; y != nil {
+			take(n, func() catalog.Offer { return y.OfferBeside(offers) })
+		}
+	}
+	return offers, failed
+}
+
 // offerOf returns the offer of a provider. Its Closed never panics: it is called when a run ends.
-func (s *snapshots) offerOf(p Provider) (offer catalog.Offer, err error) {
+func (s *snapshots) offerOf(p Provider, make func() catalog.Offer) (offer catalog.Offer, err error) {
 	err = s.setup.protect(p.Name(), func() error {
-		offer = p.Offer()
+		offer = make()
 		return nil
 	})
 	if closed := offer.Closed; closed != nil {

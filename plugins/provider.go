@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/fault"
 )
 
 // Options are an app's settings for its plugins, in code. The configuration takes
@@ -90,6 +89,7 @@ var (
 	_ catalog.Reloadable   = (*Provider)(nil)
 	_ catalog.Readier      = (*Provider)(nil)
 	_ catalog.SecretHolder = (*Provider)(nil)
+	_ catalog.Yielder      = (*Provider)(nil)
 )
 
 // Provide makes the provider. Every executable file in the folder is a plugin,
@@ -206,7 +206,7 @@ func (p *Provider) startAll(ctx context.Context) error {
 		switch err := pl.state().failure; {
 		case errors.As(err, &misconfigured):
 			problems = append(problems, err)
-		case errors.As(err, &other) && slices.Contains(p.host.Settings().Strings(keyRequired), pl.name):
+		case errors.As(err, &other) && slices.Contains(p.required(), pl.name):
 			problems = append(problems, fmt.Errorf("the plugin %s, which is required, is %w\n%s", pl.name, err, other.hint))
 		}
 	}
@@ -289,14 +289,21 @@ func sorted(by map[string]*plugin) []*plugin {
 
 // Offer returns the operations of all plugins that have ever started. Their processes stay
 // until no run needs them.
-func (p *Provider) Offer() catalog.Offer {
+func (p *Provider) Offer() catalog.Offer { return p.OfferBeside(nil) }
+
+// OfferBeside implements catalog.Yielder: a plugin is not offered whose name something else has.
+func (p *Provider) OfferBeside(others []catalog.Offer) catalog.Offer {
 	var o catalog.Offer
+	taken := takenNames(others)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	needed := sorted(p.current)
 	for _, pl := range needed {
 		s := pl.state()
 		pl.uses++
+		if pl.yieldTo(taken[pl.name]); taken[pl.name] != "" {
+			continue
+		}
 		o.Operations = append(o.Operations, s.operations...)
 		if s.manifest != nil {
 			owner := ownerOf(s.manifest)
@@ -368,27 +375,6 @@ func (p *Provider) Stop(ctx context.Context) error {
 	return nil
 }
 
-// Ready implements catalog.Readier: the plugins of plugins.required have to run.
-func (p *Provider) Ready(context.Context) error {
-	var problems []error
-	for _, name := range p.host.Settings().Strings(keyRequired) {
-		p.mu.Lock()
-		pl := p.current[name]
-		p.mu.Unlock()
-		if pl == nil {
-			problems = append(problems, fault.Newf(fault.PluginUnavailable, "there is no plugin %s", name))
-			continue
-		}
-		switch s := pl.state(); {
-		case s.proc == nil || !s.proc.ready():
-			problems = append(problems, fault.Newf(fault.PluginUnavailable, "the plugin %s is not running", name).Because(s.failure))
-		case s.proc.unwell():
-			problems = append(problems, fault.Newf(fault.PluginUnavailable, "the plugin %s does not answer", name))
-		}
-	}
-	return errors.Join(problems...)
-}
-
 // Checks say where plugins are searched for and the state of each one.
 func (p *Provider) Checks(context.Context) []catalog.Check {
 	p.mu.Lock()
@@ -418,24 +404,8 @@ func (p *Provider) Checks(context.Context) []catalog.Check {
 	for _, pl := range sorted(coming) {
 		checks = append(checks, pl.check())
 	}
-	checks = append(checks, p.absent(checks)...)
+	checks = append(checks, absent(p.required(), p.dir, checks)...)
 	return append(checks, p.locks.missing(p.dir, checks)...)
-}
-
-// absent returns a failed check for each required plugin that is not among the checks.
-func (p *Provider) absent(checks []catalog.Check) []catalog.Check {
-	var out []catalog.Check
-	for _, name := range p.host.Settings().Strings(keyRequired) {
-		check := catalog.Check{
-			Name: checkName(name), Detail: fmt.Sprintf("%s lists it, but there is no such plugin in %s", keyRequired, p.dir),
-			Hint: "Build it into that folder, or remove it from " + keyRequired + ".",
-		}
-		same := func(other catalog.Check) bool { return other.Name == check.Name }
-		if !slices.ContainsFunc(checks, same) && !slices.ContainsFunc(out, same) {
-			out = append(out, check)
-		}
-	}
-	return out
 }
 
 // checkName is the name of a plugin's check in `doctor`.

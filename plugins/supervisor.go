@@ -60,6 +60,7 @@ type state struct {
 	digest     string // of the files of the process that was adopted last
 	operations []*catalog.Operation
 	restarts   int
+	yields     string // what has its name, "" for nothing
 }
 
 func newPlugin(e executable, c *configuration, p *Provider) *plugin {
@@ -180,6 +181,9 @@ func (p *plugin) watch(ctx context.Context, proc *process) time.Duration {
 func (p *plugin) start(ctx context.Context, idle func()) (*process, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
+	}
+	if err := checkWritable(p.executable); err != nil {
+		return nil, err
 	}
 	digest, err := p.provider.locks.check(p.executable)
 	if err != nil {
@@ -351,6 +355,9 @@ func (p *plugin) check() catalog.Check {
 		if other := (*mismatch)(nil); errors.As(s.failure, &other) {
 			c.Hint = other.hint
 		}
+		if open := (*openFile)(nil); errors.As(s.failure, &open) {
+			c.Hint = open.hint()
+		}
 		return c
 	}
 	c.OK = !s.proc.unwell()
@@ -359,6 +366,11 @@ func (p *plugin) check() catalog.Check {
 	if !c.OK {
 		c.Detail += "; it does not answer"
 		c.Hint = fmt.Sprintf("It is replaced when it has answered nothing for %s. See its output in the log.", p.provider.opts.SilentAfter)
+	}
+	if s.yields != "" {
+		c.OK = false
+		c.Detail += "; it is not offered, since its name is that of " + s.yields
+		c.Hint = "Give the plugin another domain and its file that name, or rename the other."
 	}
 	var all []string
 	for _, f := range s.manifest.GetFunctions() {

@@ -26,6 +26,12 @@ type Provider interface {
 	Stop(ctx context.Context) error
 }
 
+// Yielder is a provider that gives way to names of others. OfferBeside is called in place of Offer, after the
+// offers of the other providers.
+type Yielder interface {
+	OfferBeside(others []Offer) Offer
+}
+
 // Offer is a provider's part of a snapshot.
 type Offer struct {
 	Operations []*Operation

@@ -3,8 +3,6 @@ package plugins_test
 import (
 	"context"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -91,11 +89,7 @@ func clerk() kit.Plugin {
 // office is the fixture's app with the plugin clerk.
 func office(t *testing.T, settings ...koantest.Setting) *koantest.Kit {
 	t.Helper()
-	dir := t.TempDir()
-	self, err := os.Executable()
-	require.NoError(t, err)
-	require.NoError(t, os.Symlink(self, filepath.Join(dir, "clerk")))
-	k := koantest.New(t, fixture.App(), append(settings, set("plugins.dir", dir))...)
+	k := koantest.New(t, fixture.App(), append(settings, set("plugins.dir", folderOf(t, "clerk")))...)
 	require.NotNil(t, k.Instance().Snapshot().Operation(catalog.PluginID("clerk", "work")), "the plugin runs")
 	return k
 }

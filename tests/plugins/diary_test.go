@@ -62,13 +62,7 @@ func diary(domain string) kit.Plugin {
 
 func diaries(t *testing.T, app framework.App, settings ...koantest.Setting) *koantest.Kit {
 	t.Helper()
-	dir := t.TempDir()
-	self, err := os.Executable()
-	require.NoError(t, err)
-	for _, name := range []string{"diary", "notebook"} {
-		require.NoError(t, os.Symlink(self, filepath.Join(dir, name)))
-	}
-	return koantest.New(t, app, append([]koantest.Setting{set("plugins.dir", dir)}, settings...)...)
+	return koantest.New(t, app, append([]koantest.Setting{set("plugins.dir", folderOf(t, "diary", "notebook"))}, settings...)...)
 }
 
 func write(t *testing.T, k *koantest.Kit, plugin string, in entry) (out diaryOut) {

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 		kit.Serve(clerk())
 	case "press":
 		kit.Serve(press())
-	case "diary", "notebook":
+	case "diary", "notebook", "todo", "tidy", "neat":
 		kit.Serve(diary(filepath.Base(os.Args[0])))
 	case "slow":
 		kit.Serve(slow())

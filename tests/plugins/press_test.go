@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -112,11 +111,7 @@ func press() kit.Plugin {
 // printing is the fixture's app with the plugin press.
 func printing(t *testing.T, settings ...koantest.Setting) *koantest.Kit {
 	t.Helper()
-	dir := t.TempDir()
-	self, err := os.Executable()
-	require.NoError(t, err)
-	require.NoError(t, os.Symlink(self, filepath.Join(dir, "press")))
-	return koantest.New(t, fixture.App(), append(settings, set("plugins.dir", dir), set("files.dir", t.TempDir()))...)
+	return koantest.New(t, fixture.App(), append(settings, set("plugins.dir", folderOf(t, "press")), set("files.dir", t.TempDir()))...)
 }
 
 // keep uploads a file as the person at the machine.
