@@ -146,6 +146,7 @@ func (p *plugin) exchange(ctx context.Context, proc *process, op *catalog.Operat
 	defer talk.close()
 	proc.used.Store(true)
 	var out output
+	var partials partialResults
 	for {
 		event, err := stream.Recv()
 		if err != nil {
@@ -154,7 +155,7 @@ func (p *plugin) exchange(ctx context.Context, proc *process, op *catalog.Operat
 		proc.heard.Store(true)
 		switch e := event.GetEvent().(type) {
 		case *wire.CallEvent_Progress:
-			c.Progress(e.Progress.GetDone(), e.Progress.GetTotal(), e.Progress.GetMessage())
+			partials.pass(within, c, e.Progress)
 		case *wire.CallEvent_Part:
 			if err := out.add(held, e.Part.GetSize(), e.Part.GetData()); err != nil {
 				return nil, err

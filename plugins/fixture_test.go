@@ -85,7 +85,7 @@ type echoIn struct {
 	Text    string `json:"text,omitempty"    jsonschema_description:"what to say"`
 	SleepMs int    `json:"sleepMs,omitempty" jsonschema:"minimum=0"`
 	Size    int    `json:"size,omitempty"`
-	Do      string `json:"do,omitempty"      jsonschema:"enum=read,enum=get,enum=hoard,enum=fill,enum=panic,enum=fault,enum=error,enum=print,enum=deaf,enum=progress,enum=die,enum=late,enum=made-up,enum=quota,enum=script,enum=own,enum=undeclared"`
+	Do      string `json:"do,omitempty"      jsonschema:"enum=read,enum=get,enum=hoard,enum=fill,enum=panic,enum=fault,enum=error,enum=print,enum=deaf,enum=progress,enum=die,enum=late,enum=made-up,enum=quota,enum=script,enum=own,enum=undeclared,enum=partial"`
 }
 
 type echoOut struct {
@@ -170,6 +170,12 @@ func echoPlugin(domain string) kit.Plugin {
 			call.Log.Info("logged " + in.Text)
 		case "progress":
 			call.Progress(1, 2, "half")
+		case "partial":
+			for n := range 6 {
+				call.Partial(map[string]any{"n": n, "text": strings.Repeat("y", in.Size)})
+			}
+			call.Progress(1, 1, "")
+			out.Text = ""
 		case "die":
 			os.Exit(7)
 		case "read":

@@ -26,13 +26,13 @@ func takenNames(others []catalog.Offer) map[string]string {
 	return taken
 }
 
-// yieldTo notes what has the plugin's name, "" for nothing.
-func (p *plugin) yieldTo(what string) {
-	if p.state().yields == what {
+// yield notes what has a plugin's name, "" for nothing.
+func yield(p *plugin, to string) {
+	if p.state().yields == to {
 		return
 	}
-	p.update(func(s *state) { s.yields = what })
-	if what != "" {
-		p.log.Error("the plugin is not offered: its name is that of "+what, "path", p.path)
+	p.update(func(s *state) { s.yields = to })
+	if to != "" {
+		p.log.Error("the plugin is not offered: its name is that of "+to, "path", p.path)
 	}
 }

@@ -301,7 +301,7 @@ func (p *Provider) OfferBeside(others []catalog.Offer) catalog.Offer {
 	for _, pl := range needed {
 		s := pl.state()
 		pl.uses++
-		if pl.yieldTo(taken[pl.name]); taken[pl.name] != "" {
+		if yield(pl, taken[pl.name]); taken[pl.name] != "" {
 			continue
 		}
 		o.Operations = append(o.Operations, s.operations...)

@@ -147,6 +147,7 @@ func (t *conversation) carryOut(ctx, within context.Context) (out json.RawMessag
 		out, returned = t.engine.handle(within, t.o.current, c)
 		c.inner.ended.Store(true)
 		if returned == nil {
+			out = t.engine.schemas.WholeIntegers(c.op, out)
 			returned = t.engine.checkOutput(ctx, c, out)
 		}
 		if ended := a.course.Ended(); ended != nil && !course.Ends(returned) {

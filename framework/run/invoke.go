@@ -112,6 +112,7 @@ func (e *Engine) callOutside(ctx context.Context, c *call) (json.RawMessage, err
 		start := time.Now()
 		out, err := e.handle(ctx, o.current, c)
 		if err == nil {
+			out = e.schemas.WholeIntegers(c.op, out)
 			err = e.checkOutput(ctx, c, out)
 		}
 		if err != nil && !course.Ends(err) {

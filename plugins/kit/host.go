@@ -8,12 +8,14 @@ import (
 	"sync"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/schema/gotype"
 	"github.com/koan-go/koan/plugins/internal/wire"
 )
 
 // Invoke calls an operation of the app by its id, such as "koan::Todo.patch", which Plugin.Needs has. in is
-// its input, a value that becomes a JSON object; out is where its output is decoded, nil to ignore it. The
-// error is a fault; a function may return it as its own.
+// its input, a value that becomes a JSON object; out is where its output is decoded, nil to ignore it; integers
+// of any size arrive, in an any beyond 2^53 as json.Number. The error is a fault; a function may return it as its
+// own.
 //
 // The call is made by the caller of the function, with its rights, in the same run: in its transaction, with
 // its quotas, approvals and undo. In a dry run it is rolled back. What the function declares of its effects
@@ -32,7 +34,7 @@ func (c Call) Invoke(ctx context.Context, id string, in, out any) error {
 	if err != nil || out == nil {
 		return err
 	}
-	if err := json.Unmarshal(answer.GetOutput(), out); err != nil {
+	if err := gotype.Unmarshal(answer.GetOutput(), out); err != nil {
 		return fmt.Errorf("the output of %s: %w", id, err)
 	}
 	return nil

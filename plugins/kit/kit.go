@@ -97,7 +97,7 @@ type Call struct {
 	// Log writes to the app's log, with the call's id.
 	Log *slog.Logger
 
-	progress func(done, total float64, message string)
+	progress func(*wire.Progress)
 	host     *questions // nil for an app that answers none
 	stateDir string
 }
@@ -113,7 +113,22 @@ type Caller struct {
 // not be called after the function has returned.
 func (c Call) Progress(done, total float64, message string) {
 	if c.progress != nil {
-		c.progress(done, total, message)
+		c.progress(&wire.Progress{Done: done, Total: total, Message: strings.ToValidUTF8(message, "?")})
+	}
+}
+
+// Partial passes on what of the result there is so far, a value that becomes JSON: the next row, or all rows until now.
+// Who calls the function as a tool gets it at once, where its client shows such things; a script gets the result
+// alone. At most 64 KiB of each value, and 256 KiB of a call's, are passed on. It must not be called after the
+// function has returned.
+func (c Call) Partial(value any) {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		c.Log.Error("a partial result is not JSON", "error", err.Error())
+		return
+	}
+	if c.progress != nil {
+		c.progress(&wire.Progress{Partial: raw})
 	}
 }
 

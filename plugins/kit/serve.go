@@ -195,8 +195,8 @@ func (s *server) serve(stream events, req *wire.CallRequest, answers func() (*wi
 	call := Call{
 		ID: req.GetCallId(), Key: req.GetKey(), Set: req.GetSet(), Trace: req.GetTrace(), DryRun: req.GetDryRun(), Local: req.GetLocal(), Log: log, stateDir: stateDir,
 		Caller: Caller{Subject: req.GetSubject(), Scopes: req.GetScopes(), Sets: req.GetSets()},
-		progress: func(done, total float64, message string) {
-			_ = send(&wire.CallEvent{Event: &wire.CallEvent_Progress{Progress: &wire.Progress{Done: done, Total: total, Message: strings.ToValidUTF8(message, "?")}}}, false)
+		progress: func(p *wire.Progress) {
+			_ = send(&wire.CallEvent{Event: &wire.CallEvent_Progress{Progress: p}}, false)
 		},
 	}
 	if answers != nil {

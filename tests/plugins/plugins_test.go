@@ -35,6 +35,8 @@ func TestMain(m *testing.M) {
 		kit.Serve(press())
 	case "diary", "notebook", "todo", "tidy", "neat":
 		kit.Serve(diary(filepath.Base(os.Args[0])))
+	case "sums":
+		kit.Serve(sums())
 	case "slow":
 		kit.Serve(slow())
 	default:

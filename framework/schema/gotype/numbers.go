@@ -11,9 +11,19 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// Unmarshal is json.Unmarshal, except that an integer beyond 2^53 is a json.Number where the Go type
-// is any: a float64 would be another integer.
-func Unmarshal(raw json.RawMessage, into any) error { return decode(raw, into, false) }
+// Unmarshal is json.Unmarshal, except that integers of any size arrive: one beyond 2^53 is a json.Number where the
+// Go type is any, since a float64 would be another integer, and a string of digits is an integer where the Go type
+// is one.
+func Unmarshal(raw json.RawMessage, into any) error {
+	err := decode(raw, into, false)
+	if err == nil || reflect.TypeOf(into) == nil {
+		return err
+	}
+	if text, ok := withIntegers(raw, reflect.TypeOf(into)); ok {
+		return decode(text, into, false)
+	}
+	return err
+}
 
 func decode(raw json.RawMessage, into any, closed bool) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))

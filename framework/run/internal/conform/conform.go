@@ -55,6 +55,18 @@ func (c *Checker) Snapshot(s *catalog.Snapshot) error {
 	return nil
 }
 
+// WholeIntegers returns the output of a plugin with integers where its schema has them and it has written strings of
+// digits, since its language has no others beyond 2^53. What is wrong with it Output says.
+func (c *Checker) WholeIntegers(op *catalog.Operation, out json.RawMessage) json.RawMessage {
+	if op.ID.Kind != catalog.KindPlugin || op.Proven {
+		return out
+	}
+	if whole, err := c.schemas.Integers(op.Output, out); err == nil {
+		return whole
+	}
+	return out
+}
+
 // Input returns the fault of an input that is not what an operation takes. What other servers
 // mean by a format they check themselves: many take more than it says.
 func (c *Checker) Input(op *catalog.Operation, input json.RawMessage) error {
