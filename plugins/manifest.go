@@ -189,9 +189,7 @@ func operationsOf(p *plugin, m *wire.Manifest) []*catalog.Operation {
 		if len(f.GetExample()) > 0 {
 			op.Example = f.GetExample()
 		}
-		op.Handler = func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
-			return p.call(ctx, op, c)
-		}
+		op.Handler = withMedia(p, op, func(ctx context.Context, c catalog.Call) (json.RawMessage, error) { return p.call(ctx, op, c) })
 		ops = append(ops, op)
 	}
 	return ops

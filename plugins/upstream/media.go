@@ -8,16 +8,8 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	filemedia "github.com/koan-go/koan/plugins/internal/media"
 )
-
-// fileHandle stands in a result for the content of a file (CONTRACT sections 8 and 11): a script
-// reads the file by its id, and gives the handle as it is to a plugin or a server.
-type fileHandle struct {
-	ID   string `json:"$file"`
-	Name string `json:"name"`
-	Type string `json:"type"`
-	Size int64  `json:"size"`
-}
 
 // media is a block of content with bytes in it: an image, sound, or an embedded resource.
 type media struct {
@@ -71,7 +63,7 @@ func (s *results) keepMedia(ctx context.Context, r *request, raw json.RawMessage
 	if err := json.Unmarshal(out, &f); err != nil {
 		return raw
 	}
-	handle, err := json.Marshal(fileHandle{f.ID, f.Name, f.Type, f.Size})
+	handle, err := json.Marshal(filemedia.Handle{ID: f.ID, Name: f.Name, Type: f.Type, Size: f.Size})
 	if err != nil {
 		return raw
 	}
@@ -120,7 +112,7 @@ func (s *results) withFile(ctx context.Context, r *request, raw json.RawMessage)
 		return raw, nil
 	}
 	kept := s.keepMedia(ctx, r, raw)
-	var f fileHandle
+	var f filemedia.Handle
 	if json.Unmarshal(kept, &f) != nil || f.ID == "" {
 		return raw, nil
 	}

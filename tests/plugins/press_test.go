@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/koantest"
 	"github.com/koan-go/koan/plugins/kit"
@@ -42,6 +44,22 @@ type copied struct {
 	SHA256 string    `json:"sha256"`
 	From   kit.File  `json:"from"`
 	Last   int       `json:"last"`
+}
+
+// dot is a picture of one pixel.
+var dot, _ = base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mP4DwABAQEAHLCMmQAAAABJRU5ErkJggg==")
+
+type sheet struct {
+	Picture []byte `json:"picture" jsonschema_extras:"contentMediaType=image/png"`
+	Raw     []byte `json:"raw"`
+	Number  int64  `json:"number"`
+}
+
+type drawn struct {
+	Cover  []byte           `json:"cover,omitempty" jsonschema_extras:"contentMediaType=image/png" jsonschema_description:"The first one."`
+	Sheets []sheet          `json:"sheets"`
+	ByName map[string]sheet `json:"byName"`
+	Back   *sheet           `json:"back"`
 }
 
 // press is a plugin that copies files.
@@ -102,9 +120,19 @@ func press() kit.Plugin {
 			Characters int `json:"characters"`
 		}{len(in.Picture)}, nil
 	}
+	draw := func(_ context.Context, _ kit.Call, in struct {
+		Empty bool `json:"empty,omitempty"`
+	},
+	) (drawn, error) {
+		if in.Empty {
+			return drawn{}, nil
+		}
+		one := sheet{Picture: dot, Raw: dot, Number: 9007199254740993}
+		return drawn{Cover: dot, Sheets: []sheet{one, one}, ByName: map[string]sheet{"a": one}, Back: &one}, nil
+	}
 	return kit.Plugin{
 		Domain: "press", Version: "1.0.0", Description: "Copies files.",
-		Functions: []kit.Function{kit.Func("copy", "Copy a file.", duplicate), kit.Func("size", "Say how long base64 is.", size, kit.ReadOnly())},
+		Functions: []kit.Function{kit.Func("copy", "Copy a file.", duplicate), kit.Func("draw", "Draw dots.", draw, kit.ReadOnly()), kit.Func("size", "Say how long base64 is.", size, kit.ReadOnly())},
 	}
 }
 
@@ -176,6 +204,54 @@ func TestPluginReadsAndWritesFiles(t *testing.T) {
 		require.Equal(t, fault.InvalidPayload, fault.CodeOf(err))
 		require.Contains(t, err.Error(), "at most 16 files")
 	})
+}
+
+// Pictures in an output become files, with handles in their place; other bytes stay.
+func TestPicturesBecomeFiles(t *testing.T) {
+	t.Parallel()
+	k := printing(t)
+	raw, err := k.Call("plugin::press.draw", map[string]any{})
+	require.NoError(t, err)
+	type sheet struct {
+		Picture kit.File
+		Raw     []byte
+		Number  json.Number
+	}
+	var out struct {
+		Cover  kit.File
+		Sheets []sheet
+		ByName map[string]sheet
+		Back   sheet
+	}
+	require.NoError(t, json.Unmarshal(raw, &out))
+	files, err := k.Instance().Files(auth.Local(), "get")
+	require.NoError(t, err)
+	for _, s := range append(out.Sheets, out.ByName["a"], out.Back, sheet{Picture: out.Cover, Raw: dot, Number: "9007199254740993"}) {
+		require.Equal(t, dot, s.Raw)
+		require.Equal(t, json.Number("9007199254740993"), s.Number)
+		require.Equal(t, kit.File{ID: s.Picture.ID, Name: "draw", Type: "image/png", Size: int64(len(dot))}, s.Picture)
+		content, _, err := files.Bytes(t.Context(), auth.Local(), s.Picture.ID, 1<<20)
+		require.NoError(t, err)
+		require.Equal(t, dot, content)
+	}
+	var declared struct {
+		Properties struct {
+			Cover struct{ Type, Description string }
+		}
+	}
+	require.NoError(t, json.Unmarshal(k.Instance().Snapshot().Operation(catalog.PluginID("press", "draw")).Output, &declared))
+	require.Equal(t, "object", declared.Properties.Cover.Type)
+	require.Equal(t, "The first one.", declared.Properties.Cover.Description)
+	_, err = k.Call("plugin::press.draw", map[string]any{"empty": true})
+	require.NoError(t, err)
+	var size int
+	k.Run(`SDK.Out.answer(SDK.Press.size({picture: SDK.Press.draw().cover}).characters)`, koantest.Input{}).AnswerInto(&size)
+	require.Equal(t, base64.StdEncoding.EncodedLen(len(dot)), size)
+
+	none := koantest.New(t, framework.App{Name: "bare"}, set("plugins.dir", folderOf(t, "press")))
+	raw, err = none.Call("plugin::press.draw", map[string]any{})
+	require.NoError(t, err)
+	require.Contains(t, string(raw), `"cover":"iVBOR`, "an app that keeps no files leaves them where they are")
 }
 
 // A plugin reads what its caller may read.
