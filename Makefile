@@ -14,7 +14,7 @@ BENCHTIME ?= 1s
 SOAKTIME ?= 30m
 ONLY ?=
 
-.PHONY: help setup build static demo web test lint format unit race generate generated fuzz bench photos tokens pictures baselines soak clean
+.PHONY: help setup build foods static demo web test lint format unit race generate generated fuzz bench photos tokens pictures baselines soak clean
 
 help: ## Say what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -49,6 +49,10 @@ $(BIN)/demo:
 
 $(BIN)/plugins/vision:
 	$(GO) build -o $@ ./plugins/vision
+
+foods: ## Put the food lookup of the sample, which is written in Python, into bin/plugins
+	mkdir -p $(BIN)/plugins/foods
+	cp -R sample-pantrypal/plugins/foods/. plugins/python/koan_plugin $(BIN)/plugins/foods/
 
 static: ## Build bin/static/koan without cgo: one static binary, as releases have it
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(VERSIONED)" -o $(BIN)/static/koan ./cmd/koan

@@ -22,6 +22,7 @@ import (
 type Single struct {
 	plugin *plugin
 	proc   *process
+	state  string // the folder that its state is kept beside, "" while it keeps none
 }
 
 // SingleOptions say how a Single runs.
@@ -53,9 +54,10 @@ func StartSingle(ctx context.Context, path string, o SingleOptions) (*Single, er
 	if err := c.parse(o.Keys); err != nil {
 		return nil, err
 	}
-	p := Provide(Options{StartTimeout: o.StartTimeout})
+	s := &Single{}
+	p := Provide(Options{StartTimeout: o.StartTimeout, Beside: s.besideState})
 	p.host = &toolHost{app: o.App, version: o.Version, log: o.Log}
-	s := &Single{plugin: newPlugin(e, c, p)}
+	s.plugin = newPlugin(e, c, p)
 	if s.proc, err = s.plugin.launch(ctx, func() {}); err != nil {
 		return nil, explain(err)
 	}
@@ -98,6 +100,14 @@ func executableAt(path string) (executable, error) {
 		return executable{}, fmt.Errorf("the name %q is reserved", file)
 	}
 	return executable{name: name, path: path, folder: folder, info: info}, nil
+}
+
+// besideState makes a temporary folder for what the plugin keeps, which ends with the process; "" where it cannot.
+func (s *Single) besideState() string {
+	if s.state == "" {
+		s.state, _ = os.MkdirTemp("", "koan-state-")
+	}
+	return s.state
 }
 
 // Name is the plugin's, by its file.
@@ -158,6 +168,9 @@ func (s *Single) Stop() (how string, inTime bool) {
 	s.proc.kill()
 	<-s.proc.child.exited
 	s.proc.stop()
+	if s.state != "" {
+		_ = os.RemoveAll(s.state)
+	}
 	return how, inTime
 }
 
@@ -172,7 +185,7 @@ var _ catalog.Host = (*toolHost)(nil)
 func (h *toolHost) App() string               { return h.app }
 func (h *toolHost) Command() string           { return h.app }
 func (h *toolHost) Version() string           { return h.version }
-func (*toolHost) Settings() catalog.Values    { return nil }
+func (*toolHost) Settings() catalog.Values    { return nothing{} }
 func (*toolHost) Snapshot() *catalog.Snapshot { return nil }
 func (*toolHost) ConfigFile() string          { return "" }
 func (*toolHost) Changed()                    {}
@@ -183,3 +196,16 @@ func (h *toolHost) Log() *slog.Logger {
 	}
 	return h.log
 }
+
+// nothing is a configuration in which nothing is set.
+type nothing struct{}
+
+var _ catalog.Values = nothing{}
+
+func (nothing) Bool(string) bool               { return false }
+func (nothing) Int(string) int                 { return 0 }
+func (nothing) String(string) string           { return "" }
+func (nothing) Strings(string) []string        { return nil }
+func (nothing) Duration(string) time.Duration  { return 0 }
+func (nothing) Under(string) map[string]string { return nil }
+func (nothing) IsSet(string) bool              { return false }

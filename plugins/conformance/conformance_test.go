@@ -46,10 +46,13 @@ func good() kit.Plugin {
 	say := func(_ context.Context, call kit.Call, in in) (out, error) {
 		call.Progress(1, 2, "half")
 		call.Log.Info("said")
+		if err := os.WriteFile(filepath.Join(call.StateDir(), call.ID), nil, 0o600); err != nil {
+			return out{}, err
+		}
 		return out{strings.Repeat("x", in.Size)}, nil
 	}
 	return kit.Plugin{
-		Domain: "good", Version: "1.0.0", Description: "Says something.",
+		Domain: "good", Version: "1.0.0", Description: "Says something.", State: true,
 		Settings: []kit.Setting{{Key: "city"}},
 		Configure: func(_ context.Context, s map[string]string) error {
 			if s["city"] == "atlantis" {

@@ -125,47 +125,47 @@ func TestPluginsPassTheCheck(t *testing.T) {
 	})
 }
 
-func TestScriptsCallPlugins(t *testing.T) {
+// One app is enough for what leaves it as it was.
+func TestAPluginInAnApp(t *testing.T) {
 	each(t, func(t *testing.T, l language) {
 		k := app(t, l, set("settings.city", "Rome"))
-		r := k.Run(`
+		for name, test := range map[string]func(*testing.T, *koantest.Kit){
+			"scripts call it": testScripts, "faults reach callers": testFaults, "it is confined": testConfinement,
+		} {
+			t.Run(name, func(t *testing.T) { test(t, k) })
+		}
+		require.Contains(t, check(t, k), "restarts: 0")
+	})
+}
+
+func testScripts(t *testing.T, k *koantest.Kit) {
+	t.Helper()
+	r := k.Run(`
 			const small = SDK.Weather.now({ text: "rain", number: 7 });
 			const big = SDK.Weather.now({ text: "rain", number: 123456789012345678901234567890n });
 			const digits = SDK.Weather.now({ text: "rain", number: "123456789012345678901234567891" });
 			SDK.Out.answer([small, big.number, digits.number, SDK.Weather.much({ size: 3000000 }).text.length]);`, koantest.Input{})
-		require.JSONEq(t, `[{"city":"Rome","text":"rain","number":7},"123456789012345678901234567890","123456789012345678901234567891",3000000]`, string(r.Answer))
-		require.Equal(t, fault.InvalidPayload, codeOf(k.Try(`SDK.Weather.now({ txt: "rain" })`, koantest.Input{})))
-		require.Equal(t, fault.CallTooLarge, codeOf(k.Try(`SDK.Weather.much({ size: 5000000 })`, koantest.Input{})))
-	})
+	require.JSONEq(t, `[{"city":"Rome","text":"rain","number":7},"123456789012345678901234567890","123456789012345678901234567891",3000000]`, string(r.Answer))
+	require.Equal(t, fault.InvalidPayload, codeOf(k.Try(`SDK.Weather.now({ txt: "rain" })`, koantest.Input{})))
+	require.Equal(t, fault.CallTooLarge, codeOf(k.Try(`SDK.Weather.much({ size: 5000000 })`, koantest.Input{})))
 }
 
-func TestFaultsReachCallers(t *testing.T) {
-	each(t, func(t *testing.T, l language) {
-		k := app(t, l)
-		f := k.Try(`SDK.Weather.fail({ how: "fault" })`, koantest.Input{}).Error
-		require.Equal(t, []any{fault.Conflict, "taken", "take another", "/how", fault.Never}, []any{f.Code, f.Message, f.Hint, f.Path, f.Retry})
-		f = k.Try(`SDK.Weather.fail({ how: "own" })`, koantest.Input{}).Error
-		require.Equal(t, []any{fault.ExecutionError, "no weather"}, []any{f.Code, f.Message})
-		require.Equal(t, map[string]any{"code": "weather_out", "details": map[string]any{"since": 3.0}}, f.Details)
-		f = k.Try(`SDK.Weather.fail({ how: "error" })`, koantest.Input{}).Error
-		require.Equal(t, fault.ExecutionError, f.Code)
-		require.NotContains(t, f.Message, "inner words")
-		require.Equal(t, "ok", string(must(t, k, `SDK.Out.answer("ok")`)), "the process has gone on")
-	})
-}
-
-// must runs a script, and returns the text that it answers.
-func must(t *testing.T, k *koantest.Kit, script string) []byte {
+func testFaults(t *testing.T, k *koantest.Kit) {
 	t.Helper()
-	var text string
-	require.NoError(t, json.Unmarshal(k.Run(script, koantest.Input{}).Answer, &text))
-	return []byte(text)
+	f := k.Try(`SDK.Weather.fail({ how: "fault" })`, koantest.Input{}).Error
+	require.Equal(t, []any{fault.Conflict, "taken", "take another", "/how", fault.Never}, []any{f.Code, f.Message, f.Hint, f.Path, f.Retry})
+	f = k.Try(`SDK.Weather.fail({ how: "own" })`, koantest.Input{}).Error
+	require.Equal(t, []any{fault.ExecutionError, "no weather"}, []any{f.Code, f.Message})
+	require.Equal(t, map[string]any{"code": "weather_out", "details": map[string]any{"since": 3.0}}, f.Details)
+	f = k.Try(`SDK.Weather.fail({ how: "error" })`, koantest.Input{}).Error
+	require.Equal(t, fault.ExecutionError, f.Code)
+	require.NotContains(t, f.Message, "inner words")
 }
 
 // A function's time ends the call and not the process.
 func TestLateCallsEnd(t *testing.T) {
 	each(t, func(t *testing.T, l language) {
-		k := app(t, l, set("timeoutMs", "400"))
+		k := app(t, l, set("timeoutMs", "1500"))
 		began := time.Now()
 		require.Equal(t, fault.ToolTimeout, codeOf(k.Try(`SDK.Weather.slow({ ms: 60000 })`, koantest.Input{})))
 		require.Less(t, time.Since(began), 20*time.Second)
@@ -187,22 +187,20 @@ func check(t *testing.T, k *koantest.Kit) string {
 	return ""
 }
 
-func TestPluginsAreConfined(t *testing.T) {
-	each(t, func(t *testing.T, l language) {
-		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("sunny")) }))
-		defer web.Close()
-		secret := filepath.Join(t.TempDir(), "secret")
-		require.NoError(t, os.WriteFile(secret, []byte("everything"), 0o644))
-		k := app(t, l)
-		require.Contains(t, check(t, k), "version 1.2.3, contract 1, confined")
-		for _, path := range []string{secret, "/etc/passwd"} {
-			_, err := k.Call("plugin::weather.reach", map[string]any{"path": path})
-			require.Equal(t, fault.ExecutionError, fault.CodeOf(err), path)
-		}
-		out, err := k.Call("plugin::weather.reach", map[string]any{"url": web.URL})
-		require.NoError(t, err)
-		require.JSONEq(t, `{"text":"not reached"}`, string(out))
-	})
+func testConfinement(t *testing.T, k *koantest.Kit) {
+	t.Helper()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("sunny")) }))
+	defer web.Close()
+	secret := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(secret, []byte("everything"), 0o644))
+	require.Contains(t, check(t, k), "version 1.2.3, contract 1, confined")
+	for _, path := range []string{secret, "/etc/passwd"} {
+		_, err := k.Call("plugin::weather.reach", map[string]any{"path": path})
+		require.Equal(t, fault.ExecutionError, fault.CodeOf(err), path)
+	}
+	out, err := k.Call("plugin::weather.reach", map[string]any{"url": web.URL})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"text":"not reached"}`, string(out))
 }
 
 // A confined plugin gets what is not this machine through the proxy, which knows what it may reach.

@@ -18,7 +18,7 @@ _BUFFER = MAX_PIECE  # what one question reads or writes
 
 @dataclass(frozen=True)
 class FileHandle:
-    """Names a file of the app's: {"$file": id} in JSON. As a parameter it is what the caller has passed, as a field
+    """Names a file of the app's: {"$file": id, "name", "type", "size"} in JSON. As a parameter it is what the caller has passed, as a field
     of what a function returns a file that the caller may read."""
 
     id: str

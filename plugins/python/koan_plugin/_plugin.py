@@ -21,6 +21,7 @@ S = TypeVar("S")
 F = TypeVar("F", bound=Callable[..., Any])
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_NEED = re.compile(r"(koan|plugin|upstream|action)::\S{1,500}")
 _FAULT_CODE = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 
 
@@ -113,6 +114,11 @@ class Plugin(Generic[S]):
         for code in self.fault_codes:
             if not _FAULT_CODE.fullmatch(code) or len(code) > 64 or code in CODES:
                 raise ValueError(f"the fault code {code!r} is not in snake_case, or is one of the app's own")
+        for need in self.needs:
+            if not _NEED.fullmatch(need):
+                raise ValueError(f"the need {need!r} is not the id of an operation, or a pattern of ids")
+        if len(self.needs) > _wire.MAX_NEEDS:
+            raise ValueError(f"it has {len(self.needs)} needs; {_wire.MAX_NEEDS} are allowed")
         self.functions: dict[str, Function] = {}
         self.state_dir: Path | None = None  #: a folder that stays, once the plugin is configured
         self._settings_type = settings

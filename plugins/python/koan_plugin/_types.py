@@ -435,7 +435,7 @@ def _text(what: str, make: Callable[[str], Any], schema: JSON) -> Shape:
 def _file(value: Any, path: str) -> Any:
     if not isinstance(value, dict) or not isinstance(value.get("$file"), str):
         _unfit(path, 'must be a file, {"$file": id}')
-    name, media_type, size = value.get("name"), value.get("mediaType"), value.get("size")
+    name, media_type, size = value.get("name"), value.get("type"), value.get("size")
     return FileHandle(
         value["$file"],
         name=name if isinstance(name, str) else "",
@@ -461,7 +461,17 @@ _SIMPLE: dict[Any, Shape] = {
     decimal.Decimal: _text("a decimal number", decimal.Decimal, {}),
     uuid.UUID: _text("a UUID", uuid.UUID, {"format": "uuid"}),
     FileHandle: Shape(
-        {"type": "object", "properties": {"$file": {"type": "string"}}, "required": ["$file"]},
+        {
+            "type": "object",
+            "properties": {
+                "$file": {"type": "string", "description": "The id of a file."},
+                "name": {"type": "string"},
+                "type": {"type": "string", "description": "A media type."},
+                "size": {"type": "integer", "description": "In bytes."},
+            },
+            "required": ["$file"],
+            "additionalProperties": False,
+        },
         _file,
     ),
 }
@@ -481,7 +491,8 @@ def plain(value: Any) -> Any:
             raise ValueError(f"{value} is no number of JSON")
         return value
     if isinstance(value, FileHandle):
-        return {"$file": value.id}
+        about = {"name": value.name, "type": value.media_type, "size": value.size}
+        return {"$file": value.id, **{key: each for key, each in about.items() if each}}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return _plain_dataclass(value)
     if isinstance(value, Mapping):

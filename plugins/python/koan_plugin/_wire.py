@@ -26,6 +26,7 @@ MAX_PIECE = 1 << 20
 PART = 30 << 10
 
 MAX_FUNCTIONS = 1000
+MAX_NEEDS = 100
 MAX_QUESTIONS = 16  # that may be open at a time
 
 # A pool of its own, so that another package may have the same file.

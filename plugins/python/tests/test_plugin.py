@@ -125,6 +125,10 @@ class DeclarationTest(TestCase):
             with self.assertRaisesRegex(ValueError, "is not in snake_case, or is one of the app's own"):
                 make(fault_codes=[code])
 
+        for needs, message in ((["Todo.patch"], "is not the id of an operation"), (["koan::*"] * 101, "101 needs")):
+            with self.assertRaisesRegex(ValueError, message):
+                make(needs=needs)
+
     def test_a_function_is_declared_once(self) -> None:
         plugin = make()
 

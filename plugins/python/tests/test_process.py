@@ -184,7 +184,8 @@ class ProcessTest(TestCase):
         for function in ("copy", "copy-async"):
             files = Files(f1=data)
             got = self.app.converse(function, {"file": {"$file": "f1"}}, files)
-            self.assertEqual(got, {"file": {"$file": "new"}, "size": len(data)}, function)
+            file = {"$file": "new", "name": "a.bin", "type": "x/y", "size": len(data)}
+            self.assertEqual(got, {"file": file, "size": len(data)}, function)
             self.assertEqual(bytes(files.files["new"]), data)
             self.assertLess(files.pieces, 20, "a piece has up to 1 MiB")
 

@@ -132,7 +132,7 @@ class ReadTest(TestCase):
             (Literal[1, True], "true", True),
             (
                 FileHandle,
-                '{"$file": "f1", "name": "a.png", "mediaType": "image/png", "size": 3}',
+                '{"$file": "f1", "name": "a.png", "type": "image/png", "size": 3}',
                 FileHandle("f1", "a.png", "image/png", 3),
             ),
             (dict[str, Item], '{"a": {"itemName": "milk", "count": 2}}', {"a": Item("milk", 2)}),
@@ -195,7 +195,8 @@ class DumpTest(TestCase):
             (datetime.date(2026, 1, 2), b'"2026-01-02"'),
             (decimal.Decimal("1.10"), b'"1.10"'),
             (b"\x00\x01", b'"AAE="'),
-            (FileHandle("f1", "a"), b'{"$file":"f1"}'),
+            (FileHandle("f1"), b'{"$file":"f1"}'),
+            (FileHandle("f1", "a", "x/y", 3), b'{"$file":"f1","name":"a","type":"x/y","size":3}'),
             ({1}, b"[1]"),
             ("\ud800é", '"?é"'.encode()),
         ):

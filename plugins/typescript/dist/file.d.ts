@@ -9,7 +9,8 @@ export declare class File {
     private readonly asking;
     readonly handle: Required<FileHandle>;
     readonly name: string;
-    readonly mediaType: string;
+    /** A media type. */
+    readonly type: string;
     /** In bytes. */
     readonly size: number;
     constructor(asking: Asking, handle: Required<FileHandle>);
@@ -30,13 +31,11 @@ export declare class NewFile extends Writable {
     #private;
     private readonly asking;
     private readonly id;
-    /** In bytes, once the file has finished. */
-    size: number;
     constructor(asking: Asking, id: string);
     /** Names the file, once it has finished. */
-    get handle(): FileHandle;
+    get handle(): Required<FileHandle>;
     /** Writes what is left, and returns the file's handle. */
-    close(last?: string | Uint8Array): Promise<FileHandle>;
+    close(last?: string | Uint8Array): Promise<Required<FileHandle>>;
     _writev(chunks: {
         chunk: Buffer;
     }[], done: (error?: Error | null) => void): void;

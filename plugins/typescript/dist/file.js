@@ -4,20 +4,21 @@ import { maxPiece } from "./wire.js";
 /** Returns the handle in the app's answer. */
 export function handleOf(answer) {
     const f = answer.file ?? { file: "", name: "", mediaType: "", size: 0 };
-    return { $file: f.file, name: f.name, mediaType: f.mediaType, size: f.size };
+    return { $file: f.file, name: f.name, type: f.mediaType, size: f.size };
 }
 /** A file that is read. */
 export class File {
     asking;
     handle;
     name;
-    mediaType;
+    /** A media type. */
+    type;
     /** In bytes. */
     size;
     constructor(asking, handle) {
         this.asking = asking;
         this.handle = handle;
-        ({ name: this.name, mediaType: this.mediaType, size: this.size } = handle);
+        ({ name: this.name, type: this.type, size: this.size } = handle);
     }
     /** Reads up to 1 MiB from an offset: fewer bytes than asked for only at the file's end, none behind it. */
     async read(offset, length) {
@@ -62,8 +63,6 @@ export class NewFile extends Writable {
     asking;
     id;
     #handle;
-    /** In bytes, once the file has finished. */
-    size = 0;
     constructor(asking, id) {
         super({ highWaterMark: maxPiece });
         this.asking = asking;
@@ -95,9 +94,7 @@ export class NewFile extends Writable {
     }
     _final(done) {
         this.asking.ask({ closeFile: { file: this.id } }).then((answer) => {
-            const { $file, size } = handleOf(answer);
-            this.#handle = { $file };
-            this.size = size;
+            this.#handle = handleOf(answer);
             done();
         }, done);
     }

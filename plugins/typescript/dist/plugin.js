@@ -3,8 +3,9 @@ import { codes, Fault } from "./fault.js";
 import { parse, stringify } from "./json.js";
 import { problemsOf, s, Shape as ShapeClass, unfit } from "./schema.js";
 import { fill } from "./settings.js";
-import { contractVersion, maxFunctions, maxManifest, maxSchema, sizeOf } from "./wire.js";
+import { contractVersion, maxFunctions, maxManifest, maxNeeds, maxSchema, sizeOf } from "./wire.js";
 const kebab = /^[a-z0-9]+(-[a-z0-9]+)*$/;
+const need = /^(koan|plugin|upstream|action)::\S{1,500}$/;
 const snake = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
 function isName(text) {
     return text.length <= 48 && kebab.test(text);
@@ -37,6 +38,13 @@ export class Plugin {
                 throw new TypeError(`the fault code ${JSON.stringify(code)} is not in snake_case, or is one of the app's own`);
             }
         }
+        const needs = options.needs ?? [];
+        for (const each of needs) {
+            if (!need.test(each))
+                throw new TypeError(`the need ${JSON.stringify(each)} is not the id of an operation, or a pattern of ids`);
+        }
+        if (needs.length > maxNeeds)
+            throw new TypeError(`it has ${needs.length} needs; ${maxNeeds} are allowed`);
     }
     /** What the operator has configured. It is there once the plugin runs. */
     get settings() {

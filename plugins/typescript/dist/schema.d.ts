@@ -48,7 +48,9 @@ interface Texts {
 export interface FileHandle {
     readonly $file: string;
     readonly name?: string;
-    readonly mediaType?: string;
+    /** A media type. */
+    readonly type?: string;
+    /** In bytes. */
     readonly size?: number;
 }
 /** Builders of schemas. */

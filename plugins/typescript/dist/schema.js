@@ -67,7 +67,13 @@ export const s = {
     /** A value of one of several shapes: the first that fits. */
     union: (shapes, options = {}) => new Shape({ anyOf: shapes.map((each) => each.schema), ...keep(options) }, (value) => shapes.find((each) => problemsOf(each.schema, value).length === 0)?.read(value) ?? value),
     /** A file of the app's. */
-    file: (options = {}) => new Shape({ type: "object", properties: { $file: { type: "string" } }, required: ["$file"], ...keep(options) }),
+    file: (options = {}) => new Shape({
+        type: "object",
+        properties: { $file: { type: "string", description: "The id of a file." }, name: { type: "string" }, type: { type: "string", description: "A media type." }, size: { type: "integer", description: "In bytes." } },
+        required: ["$file"],
+        additionalProperties: false,
+        ...keep(options),
+    }),
     /** Any JSON. */
     any: (options = {}) => new Shape(keep(options)),
     /** A JSON Schema as it is. Whole numbers beyond 2^53 are bigint. */

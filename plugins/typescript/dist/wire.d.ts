@@ -12,6 +12,7 @@ export declare const maxSchema: number;
 export declare const maxPiece: number;
 export declare const partBytes: number;
 export declare const maxFunctions = 1000;
+export declare const maxNeeds = 100;
 /** Questions that may be open at a time. */
 export declare const maxQuestions = 16;
 export interface CallRequest {

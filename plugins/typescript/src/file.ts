@@ -9,13 +9,14 @@ import { maxPiece } from "./wire.js";
 /** Returns the handle in the app's answer. */
 export function handleOf(answer: Answer): Required<FileHandle> {
   const f = answer.file ?? { file: "", name: "", mediaType: "", size: 0 };
-  return { $file: f.file, name: f.name, mediaType: f.mediaType, size: f.size };
+  return { $file: f.file, name: f.name, type: f.mediaType, size: f.size };
 }
 
 /** A file that is read. */
 export class File {
   readonly name: string;
-  readonly mediaType: string;
+  /** A media type. */
+  readonly type: string;
   /** In bytes. */
   readonly size: number;
 
@@ -23,7 +24,7 @@ export class File {
     private readonly asking: Asking,
     readonly handle: Required<FileHandle>,
   ) {
-    ({ name: this.name, mediaType: this.mediaType, size: this.size } = handle);
+    ({ name: this.name, type: this.type, size: this.size } = handle);
   }
 
   /** Reads up to 1 MiB from an offset: fewer bytes than asked for only at the file's end, none behind it. */
@@ -67,9 +68,7 @@ export class File {
  * has not finished when the call ends is dropped.
  */
 export class NewFile extends Writable {
-  #handle: FileHandle | undefined;
-  /** In bytes, once the file has finished. */
-  size = 0;
+  #handle: Required<FileHandle> | undefined;
 
   constructor(
     private readonly asking: Asking,
@@ -80,13 +79,13 @@ export class NewFile extends Writable {
   }
 
   /** Names the file, once it has finished. */
-  get handle(): FileHandle {
+  get handle(): Required<FileHandle> {
     if (!this.#handle) throw new Error("the file has not finished yet");
     return this.#handle;
   }
 
   /** Writes what is left, and returns the file's handle. */
-  async close(last?: string | Uint8Array): Promise<FileHandle> {
+  async close(last?: string | Uint8Array): Promise<Required<FileHandle>> {
     await new Promise<void>((resolve, reject) => {
       this.once("error", reject);
       if (last === undefined) this.end(resolve);
@@ -105,9 +104,7 @@ export class NewFile extends Writable {
 
   override _final(done: (error?: Error | null) => void): void {
     this.asking.ask({ closeFile: { file: this.id } }).then((answer) => {
-      const { $file, size } = handleOf(answer);
-      this.#handle = { $file };
-      this.size = size;
+      this.#handle = handleOf(answer);
       done();
     }, done);
   }

@@ -8,7 +8,7 @@ import { problemsOf, s, Shape as ShapeClass, unfit } from "./schema.js";
 import type { Setting, SettingsOf } from "./settings.js";
 import { fill } from "./settings.js";
 import type { Manifest } from "./wire.js";
-import { contractVersion, maxFunctions, maxManifest, maxSchema, sizeOf } from "./wire.js";
+import { contractVersion, maxFunctions, maxManifest, maxNeeds, maxSchema, sizeOf } from "./wire.js";
 
 /** What a plugin says of itself. */
 export interface PluginOptions<D extends Record<string, Setting>> {
@@ -69,6 +69,7 @@ export interface Declared {
 }
 
 const kebab = /^[a-z0-9]+(-[a-z0-9]+)*$/;
+const need = /^(koan|plugin|upstream|action)::\S{1,500}$/;
 const snake = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
 
 function isName(text: string): boolean {
@@ -101,6 +102,11 @@ export class Plugin<const D extends Record<string, Setting> = Record<never, Sett
         throw new TypeError(`the fault code ${JSON.stringify(code)} is not in snake_case, or is one of the app's own`);
       }
     }
+    const needs = options.needs ?? [];
+    for (const each of needs) {
+      if (!need.test(each)) throw new TypeError(`the need ${JSON.stringify(each)} is not the id of an operation, or a pattern of ids`);
+    }
+    if (needs.length > maxNeeds) throw new TypeError(`it has ${needs.length} needs; ${maxNeeds} are allowed`);
   }
 
   /** What the operator has configured. It is there once the plugin runs. */

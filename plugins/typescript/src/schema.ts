@@ -70,7 +70,9 @@ interface Texts {
 export interface FileHandle {
   readonly $file: string;
   readonly name?: string;
-  readonly mediaType?: string;
+  /** A media type. */
+  readonly type?: string;
+  /** In bytes. */
   readonly size?: number;
 }
 
@@ -124,7 +126,13 @@ export const s = {
 
   /** A file of the app's. */
   file: (options: Texts = {}) =>
-    new Shape<FileHandle>({ type: "object", properties: { $file: { type: "string" } }, required: ["$file"], ...keep(options) }),
+    new Shape<FileHandle>({
+      type: "object",
+      properties: { $file: { type: "string", description: "The id of a file." }, name: { type: "string" }, type: { type: "string", description: "A media type." }, size: { type: "integer", description: "In bytes." } },
+      required: ["$file"],
+      additionalProperties: false,
+      ...keep(options),
+    }),
 
   /** Any JSON. */
   any: (options: Texts = {}) => new Shape<any>(keep(options)),

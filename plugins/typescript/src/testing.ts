@@ -39,7 +39,7 @@ export class Host {
   addFile(name: string, data: string | Uint8Array, mediaType = "application/octet-stream"): FileHandle {
     const $file = `file-${this.files.size + 1}`;
     this.files.set($file, { name, mediaType, data: Buffer.from(data), closed: true });
-    return { $file, name, mediaType, size: this.files.get($file)!.data.length };
+    return { $file, name, type: mediaType, size: this.files.get($file)!.data.length };
   }
 
   /** Ends the calls: nobody waits for them any more. */

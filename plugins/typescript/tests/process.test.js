@@ -109,7 +109,7 @@ describe("a process", () => {
   test("copies files", async () => {
     const data = randomBytes(5 << 20);
     const files = new Files({ f1: data });
-    assert.deepEqual(await app.converse("copy", { file: { $file: "f1" } }, files.answer), { file: { $file: "new" }, size: data.length });
+    assert.deepEqual(await app.converse("copy", { file: { $file: "f1" } }, files.answer), { file: { $file: "new", name: "a.bin", type: "x/y", size: data.length }, size: data.length });
     assert.ok(files.files.new.equals(data));
     assert.ok(files.pieces < 20, `a piece has up to 1 MiB, and there were ${files.pieces}`);
     const dropped = new Files({ f1: data });

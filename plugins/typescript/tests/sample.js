@@ -96,7 +96,7 @@ plugin.function(
   { summary: "Copy a file.", input: s.object({ file: s.file(), drop: s.boolean().default(false) }), output: s.object({ file: s.file(), size: s.integer() }) },
   async ({ file, drop }, call) => {
     const source = await call.file(file);
-    const target = await call.createFile(`copy of ${source.name}`, source.mediaType);
+    const target = await call.createFile(`copy of ${source.name}`, source.type);
     await pipeline(
       source.stream(),
       async function* (pieces) {
@@ -105,7 +105,7 @@ plugin.function(
       },
       target,
     );
-    return { file: target.handle, size: target.size };
+    return { file: target.handle, size: target.handle.size };
   },
 );
 

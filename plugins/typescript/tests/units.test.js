@@ -76,6 +76,8 @@ test("mistakes are told at once", () => {
   assert.throws(() => plugin.function("draw", { summary: "Draw." }, draw), /is declared twice/);
   for (const domain of ["Maps", "my_maps", "", "-a", "a".repeat(49)]) assert.throws(() => new Plugin({ domain, version: "1" }), /is not lower-case kebab/);
   for (const code of ["not_found", "TooLoud", "", "a__b"]) assert.throws(() => new Plugin({ domain: "maps", version: "1", faultCodes: [code] }), /is not in snake_case, or is one of the app's own/);
+  assert.throws(() => new Plugin({ domain: "maps", version: "1", needs: ["Todo.patch"] }), /is not the id of an operation/);
+  assert.throws(() => new Plugin({ domain: "maps", version: "1", needs: Array(101).fill("koan::*") }), /101 needs/);
   assert.throws(() => plugin.settings, /is not configured yet/);
 });
 
@@ -103,12 +105,12 @@ test("authors test functions with a host", async () => {
     const source = await call.file(file);
     const target = await call.createFile(name);
     target.write((await source.read(2, 100)).toString().toUpperCase());
-    return { file: await target.close("!"), size: target.size, todo: await call.invoke("koan::Todo.get", { id: name }), who: call.caller.subject };
+    return { file: await target.close("!"), todo: await call.invoke("koan::Todo.get", { id: name }), who: call.caller.subject };
   });
   const host = new Host({ operations: { "koan::Todo.get": ({ id }) => ({ title: `${id}!` }) } });
   const file = host.addFile("a.txt", "abcd");
   const got = await host.run(plugin, "draw", { file: { $file: file.$file }, name: "b" }, { subject: "ann" });
-  assert.deepEqual(got, { file: { $file: "file-2" }, size: 3, todo: { title: "b!" }, who: "ann" });
+  assert.deepEqual(got, { file: { $file: "file-2", name: "b", size: 3, type: "" }, todo: { title: "b!" }, who: "ann" });
   assert.equal(host.files.get("file-2").data.toString(), "CD!");
   assert.deepEqual(host.progress, [{ done: 1, total: 2, message: "half" }, { done: 0, total: 0, message: "", partial: { so: "far" } }]);
   await assert.rejects(host.run(plugin, "draw", { file: { $file: "x" }, name: "b" }), { code: "not_found" });

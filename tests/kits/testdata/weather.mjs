@@ -1,7 +1,8 @@
 // The plugin of the tests of kits, in JavaScript.
 
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { request } from "node:http";
+import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Fault, Plugin, s } from "koan-plugin";
@@ -12,7 +13,8 @@ const plugin = new Plugin({
   description: "Says how the weather is.",
   settings: { city: { default: "Berlin", help: "Where the weather is." }, apiKey: { default: "", secret: true } },
   faultCodes: ["weather_out"],
-  needs: ["koan::*"],
+  needs: ["koan::Todo.*"],
+  keepsState: true,
   configure({ city, apiKey }) {
     if (city === "Atlantis") throw new Error(`city: it has sunk, says ${apiKey}`);
   },
@@ -76,11 +78,18 @@ plugin.function("ask", { summary: "Ask the app.", input: s.object({ operation: s
   got: await call.invoke(operation, input),
 }));
 
+plugin.function("count", { summary: "Count these calls, for good.", output: s.object({ count: s.integer() }) }, async (_, call) => {
+  const kept = join(call.stateDir, "count");
+  const count = 1 + Number(await readFile(kept).catch(() => 0));
+  await writeFile(kept, String(count));
+  return { count };
+});
+
 plugin.function("copy", { summary: "Copy a file.", input: s.object({ file: s.file() }), output: s.object({ file: s.file(), size: s.integer() }) }, async ({ file }, call) => {
   const source = await call.file(file);
-  const target = await call.createFile(`copy of ${source.name}`, source.mediaType);
+  const target = await call.createFile(`copy of ${source.name}`, source.type);
   await pipeline(source.stream(), target);
-  return { file: target.handle, size: target.size };
+  return { file: target.handle, size: target.handle.size };
 });
 
 await plugin.serve();

@@ -23,7 +23,8 @@ plugin = Plugin(
     description="Says how the weather is.",
     settings=Settings,
     fault_codes=["weather_out"],
-    needs=["koan::*"],
+    needs=["koan::Todo.*"],
+    keeps_state=True,
 )
 
 
@@ -41,9 +42,7 @@ class Report:
 
 
 @plugin.function(read_only=True, example={"text": "hi"})
-def now(
-    call: Call, text: str, number: Annotated[int | None, Field("Said again.")] = None, key: bool = False
-) -> Report:
+def now(call: Call, text: str, number: Annotated[int | None, Field("Said again.")] = None, key: bool = False) -> Report:
     """Say how the weather is."""
     call.progress(1, 2, "looking at " + text)
     call.log.warning("looked", at=text)
@@ -95,6 +94,16 @@ def much(size: int) -> dict[str, str]:
 def ask(call: Call, operation: str, input: dict[str, Any]) -> dict[str, Any]:
     """Ask the app."""
     return {"got": call.invoke(operation, input)}
+
+
+@plugin.function()
+def count(call: Call) -> dict[str, int]:
+    """Count these calls, for good."""
+    assert call.state_dir is not None
+    kept = call.state_dir / "count"
+    n = int(kept.read_text()) + 1 if kept.exists() else 1
+    kept.write_text(str(n))
+    return {"count": n}
 
 
 @dataclass
