@@ -19,8 +19,6 @@ import (
 	"github.com/koan-go/koan/plugins/internal/operator"
 )
 
-func init() { jail.Main() }
-
 // isolation is what is configured of what a plugin's process may reach.
 type isolation struct {
 	Mode     string   // confined or trusted; "" is confined where the system can

@@ -77,10 +77,10 @@ func Check(ctx context.Context, root string) error {
 	return nil
 }
 
-// Main builds a jail, runs the program in it and exits as it does, if the command line says so, and otherwise
-// returns at once. A package calls it in its initialisation, so that every binary which links that package
-// can be started again for this, whatever its main function does.
-func Main() {
+// init builds a jail, runs the program in it and exits as it does, if the command line says so: every binary that
+// links the package can be started again for this, whatever its main function does. The package depends on little,
+// so that this comes before most of what such a binary initialises.
+func init() {
 	if len(os.Args) != 3 || os.Args[1] != marker {
 		return
 	}
