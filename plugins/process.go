@@ -210,7 +210,7 @@ func (p *process) askToExit() {
 // environment is the part of the app's environment that a plugin gets: variables by which
 // programs find their temporary folder, time zone and certificates, and no secrets.
 func environment() []string {
-	var env []string
+	env := []string{"PYTHONDONTWRITEBYTECODE=1"} // what it would write changes the plugin's digest
 	for _, key := range []string{"PATH", "HOME", "TMPDIR", "TMP", "TEMP", "TZ", "LANG", "SYSTEMROOT", "SSL_CERT_FILE", "SSL_CERT_DIR"} {
 		if v, ok := os.LookupEnv(key); ok {
 			env = append(env, key+"="+v)
