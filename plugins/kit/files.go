@@ -13,10 +13,10 @@ import (
 // File names a file that the app keeps, as the type of a field of an input or output. In an input it is what callers
 // send as {"$file": id}, which for a field of another type is replaced by the content in base64. Call.File opens it.
 type File struct {
-	ID   string `json:"$file"          jsonschema_description:"The id of a file."`
+	ID   string `json:"$file"`
 	Name string `json:"name,omitempty"`
-	Type string `json:"type,omitempty" jsonschema_description:"A media type."`
-	Size int64  `json:"size,omitempty" jsonschema_description:"In bytes."`
+	Type string `json:"type,omitempty"` // a media type
+	Size int64  `json:"size,omitempty"` // in bytes
 }
 
 // chunkBytes is how much of a file is read or written at once.

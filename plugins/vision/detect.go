@@ -25,8 +25,9 @@ import (
 const maxFile = 32 << 20
 
 type detectIn struct {
-	Path   string `json:"path,omitempty"   jsonschema:"minLength=1" jsonschema_description:"a JPEG, PNG or WebP file, relative to plugins.vision.root; give either this or base64"`
-	Base64 string `json:"base64,omitempty" jsonschema:"minLength=1" jsonschema_description:"the bytes of a JPEG, PNG or WebP file; give either this or path"`
+	Path   string    `json:"path,omitempty"   jsonschema:"minLength=1" jsonschema_description:"a JPEG, PNG or WebP file, relative to plugins.vision.root; or give file or base64"`
+	File   *kit.File `json:"file,omitempty"`
+	Base64 string    `json:"base64,omitempty" jsonschema:"minLength=1" jsonschema_description:"its bytes"`
 }
 
 type detectOut struct {
@@ -109,7 +110,7 @@ func (v *vision) detect(ctx context.Context, c kit.Call, in detectIn) (detectOut
 	case <-ctx.Done():
 		return detectOut{}, ctx.Err()
 	}
-	file, field, err := v.load(in, c.Local)
+	file, field, err := v.load(ctx, c, in)
 	if err != nil {
 		return detectOut{}, err
 	}
@@ -144,18 +145,43 @@ func (v *vision) detect(ctx context.Context, c kit.Call, in detectIn) (detectOut
 }
 
 // load returns the file's bytes and the field of the input they came from.
-func (v *vision) load(in detectIn, byLocal bool) (file []byte, field string, err error) {
+func (v *vision) load(ctx context.Context, c kit.Call, in detectIn) (file []byte, field string, err error) {
+	given := 0
+	for _, is := range []bool{in.Path != "", in.File != nil, in.Base64 != ""} {
+		if is {
+			given++
+		}
+	}
 	switch {
-	case in.Path != "" && in.Base64 != "":
-		return nil, "", fault.Invalid(fault.Detail{Message: "path and base64 are both given"}).WithHint("Give exactly one of path and base64.")
+	case given > 1:
+		return nil, "", fault.Invalid(fault.Detail{Message: "several of path, file and base64 are given"}).WithHint("Give exactly one of path, file and base64.")
 	case in.Path != "":
-		file, err = v.read(in.Path, byLocal)
+		file, err = v.read(in.Path, c.Local)
 		return file, "/path", err
+	case in.File != nil:
+		file, err = readStored(ctx, c, in.File.ID)
+		return file, "/file", err
 	case in.Base64 != "":
 		file, err = decodeBase64(in.Base64)
 		return file, "/base64", err
 	}
-	return nil, "", fault.Invalid(fault.Detail{Message: "neither path nor base64 is given"}).WithHint("Give exactly one of path and base64.")
+	return nil, "", fault.Invalid(fault.Detail{Message: "none of path, file and base64 is given"}).WithHint("Give exactly one of path, file and base64.")
+}
+
+// readStored reads a file that the app keeps.
+func readStored(ctx context.Context, c kit.Call, id string) ([]byte, error) {
+	f, err := c.File(ctx, id)
+	if err != nil {
+		var known *fault.Fault
+		if errors.As(err, &known) {
+			return nil, known.WithPath("/file")
+		}
+		return nil, err
+	}
+	if f.Size() > maxFile {
+		return nil, fault.Newf(fault.CallTooLarge, "the file has %d bytes; at most %d are read", f.Size(), maxFile).WithPath("/file")
+	}
+	return io.ReadAll(f)
 }
 
 // decodeBase64 accepts a data URL too, which is what browsers produce.
@@ -181,7 +207,7 @@ func (v *vision) read(path string, byLocal bool) ([]byte, error) {
 	}
 	if root.own && !byLocal {
 		return nil, fault.New(fault.Forbidden, "pictures are read by their path only in the folder that plugins.vision.root names, and it names none").WithPath("/path").
-			WithHint("Upload the picture and send {\"$file\": id} as base64, or have the operator set plugins.vision.root.")
+			WithHint("Upload the picture and send {\"$file\": id} as file, or have the operator set plugins.vision.root.")
 	}
 	local, ok := root.local(path)
 	if !ok {

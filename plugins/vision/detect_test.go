@@ -216,3 +216,14 @@ func FuzzDetect(f *testing.F) {
 		require.Contains(t, []fault.Code{fault.InvalidPayload, fault.NotFound, fault.CallTooLarge}, fault.CodeOf(err), err.Error())
 	})
 }
+
+// Without an app there are no files.
+func TestFileOfTheApp(t *testing.T) {
+	v, _ := configured(t)
+	_, err := v.detect(t.Context(), kit.Call{}, detectIn{File: &kit.File{ID: "file_00000000000000000000000000000000"}})
+	f := fault.From(err)
+	require.Equal(t, fault.CapabilityUnsupported, f.Code)
+	require.Equal(t, "/file", f.Path)
+	_, err = v.detect(t.Context(), kit.Call{}, detectIn{File: &kit.File{}, Path: "haul.png"})
+	require.Equal(t, fault.InvalidPayload, fault.CodeOf(err))
+}

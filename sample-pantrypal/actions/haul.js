@@ -89,7 +89,7 @@ export default ({ photo, file, storeId }) => {
 /** Reads a photo. One that is none, damaged or too large is for who sent it to mend. */
 function read(/** @type {string | undefined} */ photo, /** @type {string | undefined} */ file) {
   try {
-    return SDK.Vision.detect(file ? { base64: /** @type {any} */ ({ $file: file }) } : { path: photo });
+    return SDK.Vision.detect(file ? { file: { $file: file } } : { path: photo });
   } catch (e) {
     const wrong = /** @type {KoanError} */ (e);
     if (wrong.code !== "invalid_payload" && wrong.code !== "call_too_large") throw e;
