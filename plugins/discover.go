@@ -31,7 +31,7 @@ func (e executable) same(o executable) bool {
 
 // reserved are the domains whose name in scripts, SDK.<Domain>, as a server, as the first part of
 // tools or as a key below "plugins" is taken by something else.
-var reserved = []string{"actions", "args", "code", "codemode", "dir", "entities", "files", "koan", "locked", "out", "required", "run", "servers", "tools"}
+var reserved = []string{"actions", "args", "code", "codemode", "dir", "entities", "files", "koan", "locked", "out", "required", "run", "servers", "statedir", "tools"}
 
 // discover lists the plugins of a folder by name, and why other files that may be
 // meant as plugins were skipped.
