@@ -18,6 +18,7 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/plugins/internal/lock"
 )
 
 // followed is a bench whose catalog follows the provider's changes, as an app's does.
@@ -108,7 +109,9 @@ func TestFolderChanges(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "v1", first.Text)
 	owner := f.snapshot.Load().Owner(catalog.PluginID("shift", "say"))
-	require.Equal(t, &catalog.Owner{Kind: catalog.KindPlugin, Name: "shift", Description: "Changes its version.", Version: "v1"}, owner)
+	digest, err := lock.Digest(filepath.Join(f.dir, "shift"))
+	require.NoError(t, err)
+	require.Equal(t, &catalog.Owner{Kind: catalog.KindPlugin, Name: "shift", Description: "Changes its version.", Version: "v1", Digest: digest}, owner)
 	require.Contains(t, f.check("plugin shift").Detail, "Changes its version.")
 
 	slow := make(chan echoOut, 1)

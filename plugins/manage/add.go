@@ -51,10 +51,10 @@ func (p place) checkFree(name string) error {
 		return err
 	}
 	if _, ok := f.Plugins[name]; ok {
-		return fault.Newf(fault.Conflict, "there is a plugin %s already", name).WithHint("`koan plugin upgrade %s SOURCE` replaces it.", name)
+		return fault.Newf(fault.Conflict, "there is a plugin %s already", name).WithRetry(fault.Fix).WithHint("`koan plugin upgrade %s SOURCE` replaces it.", name)
 	}
 	if there := p.find(name); there != "" {
-		return fault.Newf(fault.Conflict, "there is a plugin %s already, the app's own: %s", name, there).WithHint("Remove it, or give the new one another name.")
+		return fault.Newf(fault.Conflict, "there is a plugin %s already, the app's own: %s", name, there).WithRetry(fault.Fix).WithHint("Remove it, or give the new one another name.")
 	}
 	return nil
 }

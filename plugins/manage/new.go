@@ -89,7 +89,7 @@ func begin(_ context.Context, _ catalog.Host, in *catalog.Invocation) error {
 	}
 	folder := filepath.Join(in.Strings["in"], name)
 	if entries, err := os.ReadDir(folder); err == nil && len(entries) > 0 {
-		return fault.Newf(fault.Conflict, "%s is not empty", folder).WithHint("Choose another name, or another --in.")
+		return fault.Newf(fault.Conflict, "%s is not empty", folder).WithRetry(fault.Fix).WithHint("Choose another name, or another --in.")
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
