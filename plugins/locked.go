@@ -53,13 +53,13 @@ func (l *locks) check(e executable) (digest string, err error) {
 	}
 	entry, locked := f.Plugins[e.name]
 	switch {
-	case !locked || unknown == nil && digest == entry.Digest: // it is the app's own, or as agreed to
+	case !locked || unknown == nil && entry.Has(digest): // it is the app's own, or as agreed to
 		return digest, nil
 	case unknown != nil:
 		return "", &refusal{"refused: its digest is unknown: " + oneLine(unknown)}
 	}
 	return "", &mismatch{
-		refusal: refusal{fmt.Sprintf("left out: %s has the digest %s of version %s, its file has %s", l.path, entry.Digest, entry.Version, digest)},
+		refusal: refusal{fmt.Sprintf("left out: %s has the digest %s of version %s for %s, its file has %s", l.path, entry.Digest, entry.Version, entry.Platform, digest)},
 		hint:    fmt.Sprintf("If the file is the right one, `koan plugin upgrade %s %s` shows what changes and writes its digest; otherwise put the earlier file back, or remove the plugin with `koan plugin remove %s`.", e.name, e.files(), e.name),
 	}
 }
@@ -80,7 +80,7 @@ func (l *locks) missing(dir string, checks []catalog.Check) (out []catalog.Check
 		}
 		out = append(out, catalog.Check{
 			Name: checkName(name), Detail: fmt.Sprintf("%s lists it, but there is no such plugin in %s", l.path, dir),
-			Hint: fmt.Sprintf("Put it there (version %s came from %s), or remove it with `koan plugin remove %s`.", entry.Version, entry.Source, name),
+			Hint: fmt.Sprintf("`koan plugin add` brings what is missing (version %s came from %s); `koan plugin remove %s` removes it.", entry.Version, entry.Source, name),
 		})
 	}
 	return out

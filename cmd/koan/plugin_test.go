@@ -2,6 +2,7 @@ package main
 
 import (
 	"archive/tar"
+	"archive/zip"
 	"compress/gzip"
 	"context"
 	"os"
@@ -73,6 +74,17 @@ func weatherBuilds(t *testing.T) string {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, version, "weather"), content, 0o755))
 	}
 	pack(t, filepath.Join(dir, "weather-1.0.tar.gz"), map[string]string{"weather-1.0/weather": string(raw), "weather-1.0/names.txt": "Oslo"})
+	zipped, err := os.Create(filepath.Join(dir, "weather.zip"))
+	require.NoError(t, err)
+	z := zip.NewWriter(zipped)
+	for name, content := range map[string][]byte{"weather/weather": raw, "weather/._weather": nil, "weather/names.txt": []byte("Oslo"), "__MACOSX/weather/._weather": nil} {
+		w, err := z.Create(name) // without a mode, as on Windows
+		require.NoError(t, err)
+		_, err = w.Write(content)
+		require.NoError(t, err)
+	}
+	require.NoError(t, z.Close())
+	require.NoError(t, zipped.Close())
 	pack(t, filepath.Join(dir, "escape.tar.gz"), map[string]string{"../weather": string(raw)})
 	return dir
 }

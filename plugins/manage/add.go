@@ -3,8 +3,11 @@ package manage
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/koan-go/koan/framework/catalog"
@@ -19,6 +22,9 @@ func add(ctx context.Context, host catalog.Host, in *catalog.Invocation) (err er
 	if err != nil {
 		return err
 	}
+	if len(in.Args) == 0 {
+		return p.restore(ctx, in)
+	}
 	s, err := p.stage(ctx, in.Args[0], in.Strings["name"], in)
 	if err != nil {
 		return err
@@ -31,7 +37,7 @@ func add(ctx context.Context, host catalog.Host, in *catalog.Invocation) (err er
 	if err != nil {
 		return err
 	}
-	entry.Source = sourceOf(in.Args[0])
+	entry.Source = p.sourceOf(in.Args[0])
 	show(in.Out, d, entry)
 	if err := agreed(in, "Add it?"); err != nil {
 		return err
@@ -42,6 +48,50 @@ func add(ctx context.Context, host catalog.Host, in *catalog.Invocation) (err er
 	in.Out.Printf("\n%s %s is in %s, and in %s. A running app takes it within a few seconds.\n", s.name, entry.Version, p.dir, p.lock)
 	in.Out.Printf("What it says of its effects is not believed: set plugins.%s.effects, or plugins.%s.trust.\n", s.name, s.name)
 	return nil
+}
+
+// restore brings the plugins that the lock lists and that are not there, each with a digest that it lists.
+func (p place) restore(ctx context.Context, in *catalog.Invocation) error {
+	f, err := lock.Read(p.lock)
+	if err != nil {
+		return err
+	}
+	var problems []error
+	brought := 0
+	for _, name := range slices.Sorted(maps.Keys(f.Plugins)) {
+		if p.find(name) != "" {
+			continue
+		}
+		e := f.Plugins[name]
+		if err := p.bring(ctx, name, e, in); err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		brought++
+		in.Out.Printf("%s %s is in %s.\n", name, plain(e.Version), p.dir)
+	}
+	if brought == 0 && len(problems) == 0 {
+		in.Out.Printf("Nothing of %s is missing in %s.\n", p.lock, p.dir)
+	}
+	return errors.Join(problems...)
+}
+
+// bring puts a plugin to its place from where it came from.
+func (p place) bring(ctx context.Context, name string, e lock.Entry, in *catalog.Invocation) (err error) {
+	s, err := p.stage(ctx, p.resolve(e.Source), name, in)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	defer func() { err = errors.Join(err, s.discard()) }()
+	digest, err := lock.Digest(s.path)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if !e.Has(digest) {
+		return fault.Newf(fault.InvalidPayload, "%s has the digest %s, which %s does not have", e.Source, digest, p.lock).
+			WithHint("`koan plugin upgrade %s SOURCE` takes the files of this platform, or another build, and shows what changes.", name)
+	}
+	return p.move(s)
 }
 
 // checkFree refuses a name that a plugin has.
@@ -59,17 +109,31 @@ func (p place) checkFree(name string) error {
 	return nil
 }
 
-// sourceOf returns a source as the lock has it: a path that does not depend on the working directory, a URL
-// without a password.
-func sourceOf(source string) string {
+// sourceOf returns a source as the lock has it: a path below the lock's folder relative to that, since others have it
+// elsewhere, another one that does not depend on the working directory, and a URL without a password.
+func (p place) sourceOf(source string) string {
 	if u := address(source); u != nil {
 		u.User = nil
 		return u.String()
 	}
-	if abs, err := filepath.Abs(source); err == nil {
-		return abs
+	abs, err := filepath.Abs(source)
+	if err != nil {
+		return source
 	}
-	return source
+	if folder, err := filepath.Abs(filepath.Dir(p.lock)); err == nil {
+		if rel, err := filepath.Rel(folder, abs); err == nil && filepath.IsLocal(rel) {
+			return filepath.ToSlash(rel)
+		}
+	}
+	return abs
+}
+
+// resolve returns where a source of the lock is.
+func (p place) resolve(source string) string {
+	if address(source) != nil || filepath.IsAbs(source) {
+		return source
+	}
+	return filepath.Join(filepath.Dir(p.lock), filepath.FromSlash(source))
 }
 
 // examine checks the digest of a plugin, and has it describe itself.
@@ -106,7 +170,7 @@ func oneLine(err error) string { return strings.Join(strings.Fields(err.Error())
 
 // entryOf returns a plugin as the lock has it.
 func entryOf(d *plugins.Description, digest string) lock.Entry {
-	e := lock.Entry{Version: d.Version, Contract: d.Contract, Digest: digest, Needs: d.Needs, Functions: map[string]lock.Function{}}
+	e := lock.Entry{Version: d.Version, Contract: d.Contract, Digest: digest, Platform: lock.Platform, Needs: d.Needs, Functions: map[string]lock.Function{}}
 	for _, f := range d.Functions {
 		e.Functions[f.Name] = lock.Function{Effects: words(f.Effects), Scopes: f.Scopes, Input: lock.DigestOf(f.Input), Output: lock.DigestOf(f.Output)}
 	}

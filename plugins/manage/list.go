@@ -90,7 +90,7 @@ func (p place) state(name string, e lock.Entry) catalog.Cell {
 	switch digest, err := lock.Digest(there); {
 	case err != nil:
 		return catalog.Cell{Text: oneLine(err), Mood: catalog.Bad}
-	case digest != e.Digest:
+	case !e.Has(digest):
 		return catalog.Cell{Text: "not those of koan.lock", Mood: catalog.Bad}
 	}
 	return catalog.Cell{Text: "as locked", Mood: catalog.Good}

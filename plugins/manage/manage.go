@@ -69,9 +69,10 @@ func (*Provider) Commands() []*catalog.Command {
 				Run:   call, Example: `plugin run bin/plugins/dice roll --input '{"sides": 6}'`,
 			},
 			{
-				Name: "add", Args: []string{"SOURCE"}, Short: "Bring a plugin into the app's plugins, and write it into koan.lock",
+				Name: "add", Args: []string{"[SOURCE]"}, Short: "Bring a plugin into the app's plugins, and write it into koan.lock",
 				Long: `SOURCE is a file, a folder, or an https URL of one of these: an executable, or a .tar.gz or .zip with one.
-The plugin describes itself, confined, and what it would be able to do is shown before it is added.`,
+The plugin describes itself, confined, and what it would be able to do is shown before it is added.
+Without SOURCE it brings the plugins that koan.lock lists and that are missing, with the digests that it lists.`,
 				Flags: []catalog.CommandFlag{digestFlag, {Name: "name", Default: "", Help: "the plugin's name where SOURCE does not tell it"}, yesFlag, openFlag},
 				Run:   add, Example: "plugin add https://plugins.example/weather.tar.gz",
 			},

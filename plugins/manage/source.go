@@ -83,6 +83,12 @@ func (s *staged) take(from string) error {
 		}
 		return s.unpacked(to, stem)
 	}
+	if archive.Foreign(base) {
+		return fault.Newf(fault.InvalidPayload, "%s is an archive of a kind that is not read", base).WithHint("Archives are .tar.gz, .tgz or .zip.")
+	}
+	if page, err := isPage(from); err != nil || page {
+		return errors.Join(err, fault.Newf(fault.InvalidPayload, "%s is a web page, not a plugin", base).WithHint("Name the address of the file itself."))
+	}
 	if s.name == "" {
 		s.name = strings.TrimSuffix(base, ".exe")
 	}
@@ -97,6 +103,21 @@ func (s *staged) take(from string) error {
 		return err
 	}
 	return copyFile(from, s.path, 0o755)
+}
+
+// isPage reports whether a file is HTML, as a server sends it in place of a file.
+func isPage(path string) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	begin := make([]byte, 512)
+	n, err := io.ReadFull(f, begin)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	return strings.HasPrefix(http.DetectContentType(begin[:n]), "text/html"), nil
 }
 
 // checkName refuses a name that no plugin can have.
@@ -131,6 +152,14 @@ func (s *staged) folder(from, base string) error {
 			programs = append(programs, e.Name())
 		}
 	}
+	if len(programs) == 0 { // many a .zip has lost which files are executable
+		for _, file := range []string{s.name, base} {
+			if info, err := os.Stat(filepath.Join(from, file)); file != "" && err == nil && info.Mode().IsRegular() {
+				programs = append(programs, file)
+				break
+			}
+		}
+	}
 	want := s.name
 	for _, program := range programs {
 		if want == "" && (program == base || len(programs) == 1) {
@@ -153,7 +182,10 @@ func (s *staged) folder(from, base string) error {
 		return copyFile(filepath.Join(from, want), s.path, 0o755)
 	}
 	s.path = filepath.Join(s.work, "folder", s.name)
-	return copyFolder(from, s.path)
+	if err := copyFolder(from, s.path); err != nil {
+		return err
+	}
+	return os.Chmod(filepath.Join(s.path, want), 0o755)
 }
 
 // copyFolder copies a folder. What others than its owner may change in it, they may not in the copy.

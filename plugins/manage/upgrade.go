@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -28,7 +27,7 @@ func upgrade(ctx context.Context, host catalog.Host, in *catalog.Invocation) (er
 	if !ok {
 		return notLocked(f, p, name)
 	}
-	source := was.Source
+	source := p.resolve(was.Source)
 	if len(in.Args) > 1 {
 		source = in.Args[1]
 	}
@@ -41,16 +40,17 @@ func upgrade(ctx context.Context, host catalog.Host, in *catalog.Invocation) (er
 	if err != nil {
 		return err
 	}
-	if is.Source = sourceOf(source); samePlace(source, p.find(name)) {
+	if is.Source = p.sourceOf(source); samePlace(source, p.find(name)) {
 		is.Source = was.Source // the file in its place is what it is to be
 	}
-	if is.Digest == was.Digest && samePlace(p.find(name), filepath.Join(p.dir, filepath.Base(s.path))) {
-		if digest, err := lock.Digest(p.find(name)); err == nil && digest == is.Digest {
-			in.Out.Printf("%s %s is there already.\n", name, is.Version)
-			return nil
-		}
+	if there, err := lock.Digest(p.find(name)); err == nil && there == is.Digest && was.Has(there) {
+		in.Out.Printf("%s %s is there already.\n", name, is.Version)
+		return nil
 	}
 	changes, wider := compare(was, is)
+	if len(changes) == 0 && was.Version == is.Version && was.Platform != lock.Platform {
+		is = was.With(is.Digest) // the same build for another platform
+	}
 	in.Out.Printf("%s %s -> %s\n", name, plain(was.Version), plain(is.Version))
 	for _, c := range changes {
 		in.Out.Printf("  %s\n", c)

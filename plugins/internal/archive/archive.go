@@ -26,6 +26,17 @@ const (
 
 var endings = []string{".tar.gz", ".tgz", ".zip"}
 
+// Foreign reports whether a name has the ending of an archive that Unpack does not know.
+func Foreign(name string) bool {
+	for _, end := range []string{".tar", ".xz", ".txz", ".bz2", ".zst", ".7z", ".rar", ".gz", ".deb", ".rpm"} {
+		if strings.HasSuffix(name, end) {
+			_, known := Stem(name)
+			return !known
+		}
+	}
+	return false
+}
+
 // Stem returns the name of an archive without its ending, and whether it has the ending of one.
 func Stem(name string) (stem string, ok bool) {
 	for _, end := range endings {
@@ -55,6 +66,11 @@ func Unpack(file, folder string) (err error) {
 	return u.tar(file)
 }
 
+// isJunk reports whether an entry is what macOS adds to archives.
+func isJunk(name string) bool {
+	return strings.HasPrefix(path.Base(name), "._") || name == "__MACOSX" || strings.HasPrefix(name, "__MACOSX/")
+}
+
 type unpacking struct {
 	root  *os.Root
 	left  int64 // bytes that may still come
@@ -79,6 +95,9 @@ func (u *unpacking) tar(file string) error {
 		if err != nil {
 			return err
 		}
+		if isJunk(h.Name) {
+			continue
+		}
 		switch h.Typeflag {
 		case tar.TypeXGlobalHeader:
 			continue
@@ -88,6 +107,8 @@ func (u *unpacking) tar(file string) error {
 			err = u.file(h.Name, h.FileInfo().Mode(), r)
 		case tar.TypeSymlink:
 			err = u.link(h.Name, h.Linkname)
+		case tar.TypeLink:
+			err = u.hardLink(h.Name, h.Linkname)
 		default:
 			err = fmt.Errorf("%q is neither a file, a folder nor a symbolic link", h.Name)
 		}
@@ -116,6 +137,9 @@ const maxTarget = 4 << 10
 
 func (u *unpacking) entry(f *zip.File) error {
 	mode := f.Mode()
+	if isJunk(f.Name) {
+		return nil
+	}
 	if mode.IsDir() {
 		return u.folder(f.Name)
 	}
@@ -193,4 +217,20 @@ func (u *unpacking) link(name, target string) error {
 		return err
 	}
 	return u.root.Symlink(target, local)
+}
+
+// hardLink makes an entry the same file as an earlier one.
+func (u *unpacking) hardLink(name, target string) error {
+	local, err := u.local(name)
+	if err != nil {
+		return err
+	}
+	earlier, err := u.local(target)
+	if err != nil {
+		return err
+	}
+	if err := u.root.MkdirAll(filepath.Dir(local), 0o755); err != nil {
+		return err
+	}
+	return u.root.Link(earlier, local)
 }

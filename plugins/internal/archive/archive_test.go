@@ -121,12 +121,32 @@ func TestWhatNoArchiveMay(t *testing.T) {
 			require.Len(t, there, 1, "%s in %s", name, file)
 		}
 	}
-	_, err := unpack(t, "a.tar.gz", tarOf(t, entry{"a", fs.ModeIrregular, "/etc/passwd"}))
-	require.ErrorContains(t, err, "neither a file")
+	for _, target := range []string{"/etc/passwd", "../x", "missing"} {
+		_, err := unpack(t, "a.tar.gz", tarOf(t, entry{"a", fs.ModeIrregular, target}))
+		require.Error(t, err, target)
+	}
 	for _, file := range []string{"a.tar.gz", "a.zip"} {
 		_, err := unpack(t, file, []byte("no archive"))
 		require.Error(t, err)
 	}
+}
+
+// macOS adds files of its own to archives, and GNU tar writes the second name of a file as a hard link.
+func TestWhatSystemsAddToArchives(t *testing.T) {
+	t.Parallel()
+	folder, err := unpack(t, "a.tar.gz", tarOf(t, entry{"./", fs.ModeDir | 0o755, ""}, entry{"./._a", 0o755, "x"}, entry{"./a", 0o755, "x"}, entry{"./b", fs.ModeIrregular, "./a"}))
+	require.NoError(t, err)
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.Len(t, entries, 2)
+	raw, err := os.ReadFile(filepath.Join(folder, "b"))
+	require.NoError(t, err)
+	require.Equal(t, "x", string(raw))
+	folder, err = unpack(t, "a.zip", zipOf(t, entry{"a", 0o755, "x"}, entry{"__MACOSX/._a", 0o755, "x"}, entry{"__MACOSX/", fs.ModeDir | 0o755, ""}))
+	require.NoError(t, err)
+	entries, err = os.ReadDir(folder)
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
 }
 
 func TestStem(t *testing.T) {
@@ -138,6 +158,9 @@ func TestStem(t *testing.T) {
 	}
 	_, ok := archive.Stem("weather")
 	require.False(t, ok)
+	for name, foreign := range map[string]bool{"a.tar.xz": true, "a.gz": true, "a.7z": true, "a.tar.gz": false, "a.zip": false, "weather": false, "a.py": false} {
+		require.Equal(t, foreign, archive.Foreign(name), name)
+	}
 }
 
 func FuzzUnpack(f *testing.F) {

@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"time"
 
@@ -43,13 +44,46 @@ type File struct {
 
 // Entry is one plugin, as it was when a person agreed to it.
 type Entry struct {
-	Version   string              `yaml:"version"`  // the plugin's own
-	Contract  int                 `yaml:"contract"` // version of the protocol
-	Digest    string              `yaml:"digest"`   // "sha256:" and 64 hexadecimal digits
-	Source    string              `yaml:"source"`   // the path or URL that it came from
+	Version   string              `yaml:"version"`             // the plugin's own
+	Contract  int                 `yaml:"contract"`            // version of the protocol
+	Digest    string              `yaml:"digest"`              // "sha256:" and 64 hexadecimal digits
+	Platform  string              `yaml:"platform"`            // where it was added, as Platform says it
+	Elsewhere map[string]string   `yaml:"elsewhere,omitempty"` // digests of the same version by platform, where they are others
+	Source    string              `yaml:"source"`              // the path or URL that it came from
 	Functions map[string]Function `yaml:"functions"`
 	Settings  []string            `yaml:"settings,omitempty"`
 	Needs     []string            `yaml:"needs,omitempty"`
+}
+
+// Platform is what programs are built for: "linux/amd64".
+const Platform = runtime.GOOS + "/" + runtime.GOARCH
+
+// Has reports whether somebody has agreed to files with a digest, for this platform or another one.
+func (e *Entry) Has(digest string) bool {
+	if digest == e.Digest {
+		return true
+	}
+	for _, other := range e.Elsewhere {
+		if other == digest {
+			return true
+		}
+	}
+	return false
+}
+
+// With returns the entry of the same version with one more digest, of this platform's files.
+func (e *Entry) With(digest string) Entry {
+	more := *e
+	if e.Platform == Platform {
+		more.Digest = digest
+		return more
+	}
+	more.Elsewhere = maps.Clone(e.Elsewhere)
+	if more.Elsewhere == nil {
+		more.Elsewhere = map[string]string{}
+	}
+	more.Elsewhere[Platform] = digest
+	return more
 }
 
 // Function is what a plugin declares of one function. The schemas are the digests of their JSON.
@@ -95,8 +129,14 @@ func parse(raw []byte) (*File, error) {
 		if catalog.Kebab(name) != name || name == "" {
 			return nil, fmt.Errorf("plugins: %q is not a name in lower-case kebab", name)
 		}
-		if !digestForm.MatchString(f.Plugins[name].Digest) {
+		e := f.Plugins[name]
+		if !digestForm.MatchString(e.Digest) {
 			return nil, fmt.Errorf("plugins.%s.digest: want sha256: and 64 hexadecimal digits", name)
+		}
+		for platform, digest := range e.Elsewhere {
+			if !digestForm.MatchString(digest) {
+				return nil, fmt.Errorf("plugins.%s.elsewhere.%s: want sha256: and 64 hexadecimal digits", name, platform)
+			}
 		}
 	}
 	return &f, nil

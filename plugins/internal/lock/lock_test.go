@@ -39,6 +39,23 @@ func TestAnEntryComesBackAsItWas(t *testing.T) {
 	require.Len(t, f.Plugins, 1, "a change that fails changes nothing")
 }
 
+// The same version has other files on another platform; each was agreed to.
+func TestDigestsOfOtherPlatforms(t *testing.T) {
+	t.Parallel()
+	here, there, third := lock.DigestOf([]byte("a")), lock.DigestOf([]byte("b")), lock.DigestOf([]byte("c"))
+	e := entry(there)
+	e.Platform = "plan9/arm"
+	both := e.With(here)
+	require.True(t, both.Has(here) && both.Has(there))
+	require.False(t, both.Has(third) || e.Has(here))
+	require.Equal(t, map[string]string{lock.Platform: here}, both.Elsewhere)
+	require.Nil(t, e.Elsewhere, "the entry itself stays")
+	e.Platform = lock.Platform
+	own := e.With(here)
+	require.True(t, own.Has(here))
+	require.False(t, own.Has(there), "a build of this platform replaces the earlier one")
+}
+
 func TestChangesDoNotLoseEachOther(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), lock.Name)
@@ -70,9 +87,10 @@ func TestWhatIsWrongInALockIsNamed(t *testing.T) {
 		"":                      "version is 0",
 		"version: 2\n":          "version is 2",
 		"version: 1\nplugin: 3": "line 2",
-		strings.Replace(good, "sha256", "md5", 1):       "plugins.weather.digest",
-		strings.Replace(good, "weather", "../there", 1): "lower-case kebab",
-		strings.Replace(good, "1.0.0", "[1]", 1):        "line 3",
+		strings.Replace(good, "sha256", "md5", 1):                               "plugins.weather.digest",
+		strings.Replace(good, "weather", "../there", 1):                         "lower-case kebab",
+		strings.Replace(good, "1.0.0", "[1]", 1):                                "line 3",
+		strings.Replace(good, "source: x", "source: x, elsewhere: {a: md5}", 1): "elsewhere.a",
 	} {
 		path := filepath.Join(t.TempDir(), lock.Name)
 		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
