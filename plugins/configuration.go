@@ -104,8 +104,14 @@ func (c configurations) of(name string, brought *lock.File) *configuration {
 }
 
 // readConfigurations sorts the keys below "plugins" by plugin. A key that belongs to no plugin is
-// an error; whether a plugin has a setting is checked later, by its manifest.
+// an error, unless koan.lock lists the plugin; whether a plugin has a setting is checked later, by its manifest.
 func readConfigurations(v catalog.Values, dir string, plugins []string, brought *lock.File) (configurations, error) {
+	plugins = slices.Clone(plugins)
+	for name := range brought.Plugins { // one that is missing is named by doctor, and may come
+		if !slices.Contains(plugins, name) {
+			plugins = append(plugins, name)
+		}
+	}
 	byPlugin := map[string]map[string]string{}
 	var problems []string
 	for key, value := range v.Under(keyOpen) {

@@ -53,9 +53,9 @@ func (p *Provider) match(found, last []executable) {
 		before[e.name] = e
 	}
 	there := names(found)
-	brought, err := p.locks.read()
-	if err != nil {
-		brought = &lock.File{} // which no plugin starts with
+	brought, others := p.locks.follow()
+	if others {
+		reread(p, there, brought)
 	}
 	for _, e := range found {
 		p.mu.Lock()
@@ -79,6 +79,18 @@ func (p *Provider) match(found, last []executable) {
 	}
 	p.mu.Unlock()
 	p.removed(gone)
+}
+
+// reread sorts the configuration anew for the plugins of the folder and of koan.lock.
+func reread(p *Provider, there []string, brought *lock.File) {
+	given, err := readConfigurations(p.host.Settings(), p.dir, there, brought)
+	if err != nil {
+		p.host.Log().Error("the configuration of plugins does not go with koan.lock as it is now; it stays as it was", "error", err)
+		return
+	}
+	p.mu.Lock()
+	p.given = given
+	p.mu.Unlock()
 }
 
 // latest returns the plugin of the latest file of a name, nil if there is none. p.mu is

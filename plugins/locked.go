@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/plugins/internal/lock"
@@ -14,6 +15,7 @@ const keyLocked = "plugins.locked"
 type locks struct {
 	path     string // "" for an app without a configuration's file, which has none
 	settings func() catalog.Values
+	last     *lock.File // when the configuration was read; followed by one goroutine
 }
 
 func newLocks(host catalog.Host) *locks {
@@ -32,6 +34,18 @@ func (l *locks) read() (*lock.File, error) {
 	return lock.Read(l.path)
 }
 
+// follow returns what the file says now, and whether it lists other plugins than before: those that it does not list
+// are the app's own, and believed.
+func (l *locks) follow() (brought *lock.File, others bool) {
+	brought, err := l.read()
+	if err != nil {
+		return &lock.File{}, false // no plugin starts with it
+	}
+	others = !maps.EqualFunc(brought.Plugins, l.last.Plugins, func(lock.Entry, lock.Entry) bool { return true })
+	l.last = brought
+	return brought, others
+}
+
 // mismatch says that a plugin's files are not those that koan.lock names.
 type mismatch struct {
 	refusal
@@ -40,26 +54,36 @@ type mismatch struct {
 
 func (m *mismatch) Unwrap() error { return &m.refusal }
 
-// check returns the digest of a plugin's files, "" where they have none, and refuses one whose files are not those
-// that koan.lock names.
-func (l *locks) check(e executable) (digest string, err error) {
-	digest, unknown := lock.Digest(e.files())
-	if l == nil || !l.settings().Bool(keyLocked) { // a Single has none
-		return digest, nil
+// check refuses a plugin whose files are not those that koan.lock names. digest waits for the digest of the files, ""
+// where they have none: that of a plugin which koan.lock does not name is computed while it starts.
+func (l *locks) check(e executable) (digest func() string, err error) {
+	if l == nil { // of a Single, which nobody asks for it
+		return func() string { return "" }, nil
 	}
-	f, err := l.read()
-	if err != nil {
-		return "", &refusal{"refused: " + oneLine(err)}
+	f := &lock.File{}
+	if l.settings().Bool(keyLocked) {
+		if f, err = l.read(); err != nil {
+			return nil, &refusal{"refused: " + oneLine(err)}
+		}
 	}
 	entry, locked := f.Plugins[e.name]
-	switch {
-	case !locked || unknown == nil && entry.Has(digest): // it is the app's own, or as agreed to
-		return digest, nil
-	case unknown != nil:
-		return "", &refusal{"refused: its digest is unknown: " + oneLine(unknown)}
+	if !locked { // it is the app's own
+		computed := make(chan string, 1)
+		go func() {
+			d, _ := lock.Digest(e.files()) // a folder with links out of it has none
+			computed <- d
+		}()
+		return func() string { return <-computed }, nil
 	}
-	return "", &mismatch{
-		refusal: refusal{fmt.Sprintf("left out: %s has the digest %s of version %s for %s, its file has %s", l.path, entry.Digest, entry.Version, entry.Platform, digest)},
+	d, err := lock.Digest(e.files())
+	if err != nil {
+		return nil, &refusal{"refused: its digest is unknown: " + oneLine(err)}
+	}
+	if entry.Has(d) {
+		return func() string { return d }, nil
+	}
+	return nil, &mismatch{
+		refusal: refusal{fmt.Sprintf("left out: %s has the digest %s of version %s for %s, its file has %s", l.path, entry.Digest, entry.Version, entry.Platform, d)},
 		hint:    fmt.Sprintf("If the file is the right one, `koan plugin upgrade %s %s` shows what changes and writes its digest; otherwise put the earlier file back, or remove the plugin with `koan plugin remove %s`.", e.name, e.files(), e.name),
 	}
 }

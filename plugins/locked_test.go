@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/plugins/internal/lock"
 )
 
@@ -36,7 +37,7 @@ func brought(t *testing.T, digest func(right string) string) (dir string, host *
 	return dir, &testHost{values: values{"plugins.dir": dir}, config: config, log: &syncBuffer{}}
 }
 
-func other(string) string { return lock.DigestOf([]byte("what was agreed to")) }
+func other(string) string { return journal.Digest([]byte("what was agreed to")) }
 
 func same(right string) string { return right }
 
@@ -138,4 +139,30 @@ func TestFoldersOfPlugins(t *testing.T) {
 	require.Equal(t, filepath.Join(dir, "good"), found[0].files())
 	require.Len(t, skipped, 1)
 	require.Contains(t, skipped[0], "quiet: the file is not executable")
+}
+
+// A plugin that the lock comes to list is a stranger's from then on, also where the app had one of its name; and what is
+// configured of one that is missing is no mistake.
+func TestWhatComesToBeLockedIsNotBelieved(t *testing.T) {
+	t.Parallel()
+	dir, host := brought(t, same)
+	path := lock.Beside(host.config)
+	listed, err := lock.Read(path)
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(path))
+	b := startOn(t, host)
+	untrusted := func() bool {
+		all := b.provider.Offer().Operations
+		return len(all) > 0 && all[0].Untrusted
+	}
+	require.False(t, untrusted(), "it is the app's own")
+	require.NoError(t, lock.Change(t.Context(), path, func(f *lock.File) error { f.Plugins = listed.Plugins; return nil }))
+	require.Eventually(t, untrusted, time.Minute, 50*time.Millisecond)
+	_, err = b.say(echoIn{Text: "hello"})
+	require.NoError(t, err)
+
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, "echo")))
+	host.values["plugins.echo.timeoutMs"] = "1000"
+	again := startOn(t, &testHost{values: host.values, config: host.config, log: &syncBuffer{}})
+	require.Contains(t, checkOf(t, again, "plugin echo").Hint, "koan plugin add")
 }

@@ -166,6 +166,7 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	if err != nil {
 		return err
 	}
+	p.locks.last = brought
 	if p.given, err = readConfigurations(host.Settings(), p.dir, names(found), brought); err != nil {
 		return err
 	}

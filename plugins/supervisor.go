@@ -189,13 +189,14 @@ func (p *plugin) start(ctx context.Context, idle func()) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
+	hashed := sync.OnceValue(digest)
 	err = errMoreFolders
 	for range 3 { // one whose manifest is another each time never starts
 		proc, failed := p.launch(ctx, idle)
 		if failed != nil {
 			return nil, explain(failed)
 		}
-		proc.digest = digest
+		proc.digest = hashed()
 		if err = p.admit(ctx, proc); err == nil {
 			return proc, nil
 		}

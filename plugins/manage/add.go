@@ -12,6 +12,7 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/plugins"
 	"github.com/koan-go/koan/plugins/internal/lock"
 )
@@ -172,7 +173,7 @@ func oneLine(err error) string { return strings.Join(strings.Fields(err.Error())
 func entryOf(d *plugins.Description, digest string) lock.Entry {
 	e := lock.Entry{Version: d.Version, Contract: d.Contract, Digest: digest, Platform: lock.Platform, Needs: d.Needs, Functions: map[string]lock.Function{}}
 	for _, f := range d.Functions {
-		e.Functions[f.Name] = lock.Function{Effects: words(f.Effects), Scopes: f.Scopes, Input: lock.DigestOf(f.Input), Output: lock.DigestOf(f.Output)}
+		e.Functions[f.Name] = lock.Function{Effects: words(f.Effects), Scopes: f.Scopes, Input: journal.Digest(f.Input), Output: journal.Digest(f.Output)}
 	}
 	for _, s := range d.Settings {
 		e.Settings = append(e.Settings, s.Key)

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -68,7 +67,7 @@ func list(_ context.Context, host catalog.Host, in *catalog.Invocation) error {
 	for _, name := range slices.Sorted(maps.Keys(f.Plugins)) {
 		e := f.Plugins[name]
 		state := p.state(name, e)
-		rows = append(rows, []catalog.Cell{{Text: name}, {Text: plain(e.Version)}, state, {Text: e.Source, Mood: catalog.Faint}})
+		rows = append(rows, []catalog.Cell{{Text: name}, {Text: plain(e.Version)}, state, {Text: plain(e.Source), Mood: catalog.Faint}})
 	}
 	for _, name := range own {
 		rows = append(rows, []catalog.Cell{{Text: name}, {Text: "-"}, {Text: "the app's own"}, {Text: p.find(name), Mood: catalog.Faint}})
@@ -114,5 +113,5 @@ func (p place) own(f *lock.File) (out []string, err error) {
 func samePlace(a, b string) bool {
 	x, err := os.Stat(a)
 	y, err2 := os.Stat(b)
-	return err == nil && err2 == nil && (os.SameFile(x, y) || filepath.Clean(a) == filepath.Clean(b))
+	return err == nil && err2 == nil && os.SameFile(x, y)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/regular"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/plugins"
 	"github.com/koan-go/koan/plugins/conformance"
@@ -34,7 +34,7 @@ func check(ctx context.Context, host catalog.Host, in *catalog.Invocation) error
 			return err
 		}
 	} else {
-		print(in.Out, findings)
+		printFindings(in.Out, findings)
 	}
 	if !conformance.Passed(findings) {
 		return catalog.ErrNotice
@@ -42,7 +42,7 @@ func check(ctx context.Context, host catalog.Host, in *catalog.Invocation) error
 	return nil
 }
 
-func print(to catalog.Printer, findings []conformance.Finding) {
+func printFindings(to catalog.Printer, findings []conformance.Finding) {
 	var rows [][]catalog.Cell
 	failed := 0
 	for _, f := range findings {
@@ -122,7 +122,7 @@ func inputOf(in *catalog.Invocation) (json.RawMessage, error) {
 	raw, err := []byte(text), error(nil)
 	switch name, file := strings.CutPrefix(text, "@"); {
 	case file:
-		raw, err = readUpTo(name, maxInput)
+		raw, err = regular.ReadFile(name, maxInput)
 	case text == "-":
 		raw, err = io.ReadAll(io.LimitReader(in.In, maxInput))
 	}
@@ -133,15 +133,6 @@ func inputOf(in *catalog.Invocation) (json.RawMessage, error) {
 		return nil, fault.New(fault.InvalidPayload, "--input is not JSON").WithHint("Quote it for the shell: --input '{\"sides\": 6}', or read it from a file: --input @input.json.")
 	}
 	return raw, nil
-}
-
-func readUpTo(path string, most int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, most))
 }
 
 // notStarted is why a plugin does not start.

@@ -2,7 +2,6 @@ package lock
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
@@ -10,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/koan-go/koan/framework/journal"
 )
 
 // Digest returns the digest of a plugin: of an executable its content, of a folder the names, modes and
@@ -33,13 +34,7 @@ func Digest(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), nil
-}
-
-// DigestOf returns the digest of bytes.
-func DigestOf(raw []byte) string {
-	sum := sha256.Sum256(raw)
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return journal.DigestText(sum.Sum(nil)), nil
 }
 
 func addFile(sum hash.Hash, path string) error {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/plugins/internal/lock"
 )
 
@@ -28,7 +29,7 @@ func TestAnEntryComesBackAsItWas(t *testing.T) {
 	f, err := lock.Read(path)
 	require.NoError(t, err)
 	require.Empty(t, f.Plugins)
-	want := entry(lock.DigestOf([]byte("a")))
+	want := entry(journal.Digest([]byte("a")))
 	require.NoError(t, lock.Change(t.Context(), path, func(f *lock.File) error { f.Plugins["weather"] = want; return nil }))
 	f, err = lock.Read(path)
 	require.NoError(t, err)
@@ -42,7 +43,7 @@ func TestAnEntryComesBackAsItWas(t *testing.T) {
 // The same version has other files on another platform; each was agreed to.
 func TestDigestsOfOtherPlatforms(t *testing.T) {
 	t.Parallel()
-	here, there, third := lock.DigestOf([]byte("a")), lock.DigestOf([]byte("b")), lock.DigestOf([]byte("c"))
+	here, there, third := journal.Digest([]byte("a")), journal.Digest([]byte("b")), journal.Digest([]byte("c"))
 	e := entry(there)
 	e.Platform = "plan9/arm"
 	both := e.With(here)
@@ -63,7 +64,7 @@ func TestChangesDoNotLoseEachOther(t *testing.T) {
 	for n := range 20 {
 		all.Go(func() {
 			err := lock.Change(context.Background(), path, func(f *lock.File) error {
-				f.Plugins[fmt.Sprintf("p%d", n)] = entry(lock.DigestOf([]byte{byte(n)}))
+				f.Plugins[fmt.Sprintf("p%d", n)] = entry(journal.Digest([]byte{byte(n)}))
 				return nil
 			})
 			if err != nil {
@@ -82,7 +83,7 @@ func TestChangesDoNotLoseEachOther(t *testing.T) {
 
 func TestWhatIsWrongInALockIsNamed(t *testing.T) {
 	t.Parallel()
-	good := "version: 1\nplugins:\n  weather: {version: 1.0.0, contract: 1, digest: \"" + lock.DigestOf(nil) + "\", source: x, functions: {}}\n"
+	good := "version: 1\nplugins:\n  weather: {version: 1.0.0, contract: 1, digest: \"" + journal.Digest(nil) + "\", source: x, functions: {}}\n"
 	for content, want := range map[string]string{
 		"":                      "version is 0",
 		"version: 2\n":          "version is 2",
@@ -156,12 +157,12 @@ func TestADigestIsOfEverythingInAFolder(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("x"), 0o600))
 	digest, err := lock.Digest(file)
 	require.NoError(t, err)
-	require.Equal(t, lock.DigestOf([]byte("x")), digest)
+	require.Equal(t, journal.Digest([]byte("x")), digest)
 }
 
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("version: 1\n"))
-	f.Add([]byte("version: 1\nplugins: {a: {version: \"1\", contract: 1, digest: \"" + lock.DigestOf(nil) + "\", source: x, functions: {b: {effects: read, scopes: [s], input: x, output: y}}}}\n"))
+	f.Add([]byte("version: 1\nplugins: {a: {version: \"1\", contract: 1, digest: \"" + journal.Digest(nil) + "\", source: x, functions: {b: {effects: read, scopes: [s], input: x, output: y}}}}\n"))
 	f.Add([]byte("&a [*a]"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		dir := t.TempDir()
