@@ -1,6 +1,7 @@
 package shim
 
 import (
+	"database/sql/driver"
 	"fmt"
 	"math"
 	"reflect"
@@ -146,3 +147,12 @@ func rangeOf(t reflect.Type) (least, most string) {
 	}
 	return strconv.FormatInt(math.MinInt64>>(64-bits), 10), strconv.FormatInt(math.MaxInt64>>(64-bits), 10)
 }
+
+// Bound is a value in the form in which its column has it, of a column that callers see in
+// another one. Entities without generated code have it where others have a value of the app's type.
+type Bound struct{ V any }
+
+var _ driver.Valuer = Bound{}
+
+// Value implements driver.Valuer.
+func (b Bound) Value() (driver.Value, error) { return b.V, nil }

@@ -81,7 +81,7 @@ func (v numbered) Int(key string) int { return v.numbers[key] }
 func startOn(tb testing.TB, h catalog.Host, shimmed *shim.App, more ...*catalog.Operation) *app {
 	tb.Helper()
 	place := h.Settings().String("database")
-	p := entities.Provide(shimmed, entities.Options{})
+	p := entities.Provide(tested(tb, shimmed), entities.Options{})
 	require.NoError(tb, p.Start(context.Background(), h))
 	tb.Cleanup(func() { require.NoError(tb, p.Stop(context.Background())) })
 	s, err := catalog.NewSnapshot(p.Offer(), catalog.Offer{Operations: more})

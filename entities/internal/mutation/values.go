@@ -14,6 +14,7 @@ import (
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/database/sqltext"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -102,7 +103,9 @@ func checkAll(k *model.Kind, m ent.Mutation, spoken string) error {
 func plainOf(c *descriptor.Column, v any) (any, error) {
 	var held any = v
 	var err error
-	if c.Form != nil {
+	if b, ok := v.(shim.Bound); ok {
+		held = b.V
+	} else if c.Form != nil {
 		held, err = c.Form.Bind(v)
 	} else if valuer, ok := v.(driver.Valuer); ok {
 		held, err = valuer.Value()

@@ -1,0 +1,163 @@
+package dynamic
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"unicode/utf8"
+
+	"entgo.io/ent/dialect/sql/sqlgraph"
+
+	"github.com/koan-go/koan/entities/shim"
+	"github.com/koan-go/koan/framework/catalog"
+)
+
+// invalidError is what is wrong with one field of a row, or with an edge.
+type invalidError struct {
+	name string // ent's
+	err  error
+}
+
+func (e *invalidError) Error() string { return e.err.Error() }
+func (e *invalidError) Unwrap() error { return e.err }
+
+// goneError says that there is no row to delete.
+type goneError struct{ entity string }
+
+func (e *goneError) Error() string { return e.entity + " not found" }
+
+// trait is shim.App.Trait.
+func trait(err error) shim.Trait {
+	var invalid *invalidError
+	if errors.As(err, &invalid) {
+		return shim.Trait{Invalid: true, Field: invalid.name}
+	}
+	var missing *sqlgraph.NotFoundError
+	var gone *goneError
+	return shim.Trait{NotFound: errors.As(err, &missing) || errors.As(err, &gone), Constraint: err != nil && sqlgraph.IsConstraintError(err)}
+}
+
+// checks are the limits of a field that hold for whoever writes it.
+type checks struct {
+	*catalog.Field
+	pattern *regexp.Regexp
+}
+
+func checksOf(f *catalog.Field) checks {
+	c := checks{Field: f}
+	if f.Pattern != "" {
+		c.pattern = regexp.MustCompile(f.Pattern)
+	}
+	return c
+}
+
+// refuse returns what is wrong with a value, nil for nothing.
+func (c checks) refuse(v any) error {
+	switch v := v.(type) {
+	case string:
+		return c.refuseText(v)
+	case int64:
+		return c.refuseNumber(float64(v))
+	case float64:
+		return c.refuseNumber(v)
+	}
+	return nil
+}
+
+func (c checks) refuseText(s string) error {
+	switch {
+	case c.Type == catalog.TypeEnum && !slices.Contains(c.Enum, s):
+		return fmt.Errorf("%q is none of its values", s)
+	case c.MinLength != nil && utf8.RuneCountInString(s) < *c.MinLength:
+		return errors.New("value is less than the required length")
+	case c.MaxLength != nil && utf8.RuneCountInString(s) > *c.MaxLength:
+		return errors.New("value is greater than the required length")
+	case c.pattern != nil && !c.pattern.MatchString(s):
+		return errors.New("value does not match validation")
+	}
+	return nil
+}
+
+func (c checks) refuseNumber(x float64) error {
+	if c.Min != nil && x < *c.Min || c.Max != nil && x > *c.Max {
+		return errors.New("value out of range")
+	}
+	return nil
+}
+
+// checkValues checks what is written to fields.
+func (m *mutation) checkValues() error {
+	for i := range m.cells {
+		s := &m.kind.slots[i]
+		if m.cells[i].change != put || s.of == nil {
+			continue
+		}
+		if err := s.checks.refuse(m.cells[i].v); err != nil {
+			return &invalidError{s.name, fmt.Errorf("validator failed for field \"%s.%s\": %w", m.Type(), s.name, err)}
+		}
+	}
+	return nil
+}
+
+// checkCreated checks a new row.
+func (m *mutation) checkCreated() error {
+	for i := range m.kind.slots {
+		s := &m.kind.slots[i]
+		if s.of != nil && s.field.Required && m.cells[i].change != put {
+			return &invalidError{s.name, fmt.Errorf("missing required field \"%s.%s\"", m.Type(), s.name)}
+		}
+	}
+	for i := range m.kind.edges {
+		if e := &m.kind.edges[i]; e.required && len(m.linked(i)) == 0 {
+			return &invalidError{e.Ent, fmt.Errorf("missing required edge \"%s.%s\"", m.Type(), e.Ent)}
+		}
+	}
+	return m.checkValues()
+}
+
+// checkUpdated checks the changes of a row.
+func (m *mutation) checkUpdated() error {
+	for i := range m.kind.edges {
+		if e := &m.kind.edges[i]; e.required && m.isCleared(i) && len(m.linked(i)) == 0 {
+			return &invalidError{e.Ent, fmt.Errorf("clearing a required edge \"%s.%s\"", m.Type(), e.Ent)}
+		}
+	}
+	return m.checkValues()
+}
+
+// fillCreated puts in what a new row has where nobody said anything.
+func (m *mutation) fillCreated() {
+	for i := range m.kind.slots {
+		s := &m.kind.slots[i]
+		if m.cells[i].change != unchanged || s.of == nil {
+			continue
+		}
+		switch made := m.kind.fill.Create[s.column]; {
+		case made != nil:
+			m.fill(i, made())
+		case s.constant != nil:
+			m.fill(i, s.constant)
+		}
+	}
+	if made := m.kind.fill.Create[m.kind.entity.Key.Name]; made != nil && m.id == nil {
+		m.id = made()
+	}
+}
+
+// fillUpdated puts in what changes with every change.
+func (m *mutation) fillUpdated() {
+	for i := range m.kind.slots {
+		if made := m.kind.fill.Update[m.kind.slots[i].column]; made != nil && m.cells[i].change == unchanged {
+			m.fill(i, made())
+		}
+	}
+}
+
+// fill sets a slot to a value of its own. One that its column does not take stays out; the database
+// or checkCreated says so.
+func (m *mutation) fill(i int, v any) {
+	if value, err := valueOf(m.kind.slots[i].of, v); err == nil {
+		m.cells[i] = cell{change: put, v: value}
+	}
+}

@@ -1,0 +1,60 @@
+package dynamic
+
+import (
+	"context"
+
+	"entgo.io/ent"
+	"entgo.io/ent/dialect"
+
+	"github.com/koan-go/koan/entities/shim"
+)
+
+// client is one set's base client. Entities without code have no hooks besides the engine's, no
+// policies and no interceptors.
+type client struct {
+	drv  dialect.Driver
+	hook ent.Hook
+}
+
+var _ shim.Client = (*client)(nil)
+
+// Begin implements shim.Client.
+func (c *client) Begin(ctx context.Context, drv dialect.Driver) (shim.Tx, error) {
+	begun, err := drv.Tx(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &tx{Tx: begun, dialect: drv.Dialect(), hook: c.hook}, nil
+}
+
+// Hooked implements shim.Client.
+func (c *client) Hooked(string) bool { return false }
+
+// Guarded implements shim.Client.
+func (c *client) Guarded(string) bool { return false }
+
+// Ruled implements shim.Client.
+func (c *client) Ruled(string) bool { return false }
+
+// tx is a client that is bound to one transaction.
+type tx struct {
+	dialect.Tx
+	dialect string
+	hook    ent.Hook
+}
+
+var _ shim.Tx = (*tx)(nil)
+
+// Context implements shim.Tx: nothing looks for such a transaction in a context.
+func (t *tx) Context(ctx context.Context) context.Context { return ctx }
+
+// driver is the transaction as ent's builders take it: one that is begun in it is itself.
+func (t *tx) driver() dialect.Driver { return bound{t} }
+
+type bound struct{ *tx }
+
+func (b bound) Tx(context.Context) (dialect.Tx, error) { return b, nil }
+func (b bound) Dialect() string                        { return b.dialect }
+func (b bound) Close() error                           { return nil }
+func (b bound) Commit() error                          { return nil }
+func (b bound) Rollback() error                        { return nil }
