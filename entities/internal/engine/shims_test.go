@@ -56,7 +56,7 @@ func uncompiled(tb testing.TB, compiled *shim.App) *shim.App {
 func fillOf(tx shim.Tx, k *shim.Kind) dynamic.Fill {
 	f := dynamic.Fill{Create: map[string]func() any{}, Update: map[string]func() any{}}
 	create := func() shim.Write { return k.Create(tx) }
-	update := func() shim.Write { return k.Update(tx, reflect.Zero(reflect.TypeOf(someID(k))).Interface()) }
+	update := func() shim.Write { return k.Update(tx, someID(k)) }
 	for builder, into := range map[*func() shim.Write]map[string]func() any{&create: f.Create, &update: f.Update} {
 		probe := (*builder)()
 		probe.Defaults()
@@ -91,12 +91,12 @@ func fillOf(tx shim.Tx, k *shim.Kind) dynamic.Fill {
 
 // someID is an id of a kind.
 func someID(k *shim.Kind) any {
-	for _, text := range []string{"1", "6ba7b810-9dad-11d1-80b4-00c04fd430c8"} {
+	for _, text := range []string{"1", "6ba7b810-9dad-11d1-80b4-00c04fd430c8", "a", "a-1", "A1", "aa:1"} {
 		if id, err := k.ParseID(text); err == nil {
 			return id
 		}
 	}
-	return ""
+	panic("no text is an id of " + k.Type)
 }
 
 // neutral is a value without the Go type that an ent schema gives it.
