@@ -9,8 +9,29 @@ import (
 	"github.com/koan-go/koan/entities/shim"
 )
 
+// edges are what a mutation does to relationships, and to the columns that some of them are.
+type edges struct {
+	fields
+	links []link // by edge; nil until one is changed
+}
+
+// link is what happens to an edge that other tables hold. ids are native.
+type link struct {
+	add, remove []any
+	cleared     bool
+}
+
+// edge returns an edge by ent's name, nil if there is none.
+func (m *edges) edge(name string) (*edge, int) {
+	i, ok := m.kind.edgeByName[name]
+	if !ok {
+		return nil, 0
+	}
+	return &m.kind.edges[i], i
+}
+
 // change changes an edge by ent's name.
-func (m *mutation) change(name string, how shim.EdgeChange, ids []any) error {
+func (m *edges) change(name string, how shim.EdgeChange, ids []any) error {
 	e, i := m.edge(name)
 	if e == nil {
 		return fmt.Errorf("the edge %q cannot be changed", name)
@@ -37,7 +58,7 @@ func (m *mutation) change(name string, how shim.EdgeChange, ids []any) error {
 }
 
 // refer changes an edge whose reference is a column of the row itself.
-func (m *mutation) refer(e *edge, how shim.EdgeChange, ids []any) error {
+func (m *edges) refer(e *edge, how shim.EdgeChange, ids []any) error {
 	c := &m.cells[e.slot]
 	switch {
 	case how == shim.Clear:
@@ -61,7 +82,7 @@ func (m *mutation) refer(e *edge, how shim.EdgeChange, ids []any) error {
 }
 
 // linked returns the native ids that an edge gets.
-func (m *mutation) linked(i int) []any {
+func (m *edges) linked(i int) []any {
 	e := &m.kind.edges[i]
 	if e.slot < 0 {
 		if m.links == nil {
@@ -87,7 +108,7 @@ func (m *mutation) linked(i int) []any {
 	return []any{id}
 }
 
-func (m *mutation) isCleared(i int) bool {
+func (m *edges) isCleared(i int) bool {
 	if slot := m.kind.edges[i].slot; slot >= 0 {
 		return m.cells[slot].change == cleared || m.cells[slot].emptied
 	}
@@ -95,7 +116,7 @@ func (m *mutation) isCleared(i int) bool {
 }
 
 // edgesWith names the edges by ent's names.
-func (m *mutation) edgesWith(with func(i int) bool) (out []string) {
+func (m *edges) edgesWith(with func(i int) bool) (out []string) {
 	for i := range m.kind.edges {
 		if with(i) {
 			out = append(out, m.kind.edges[i].Ent)
@@ -115,4 +136,56 @@ func values(ids []any) []ent.Value {
 		out[i] = id
 	}
 	return out
+}
+
+// AddedEdges implements ent.Mutation.
+func (m *edges) AddedEdges() []string {
+	return m.edgesWith(func(i int) bool { return len(m.linked(i)) > 0 })
+}
+
+// AddedIDs implements ent.Mutation.
+func (m *edges) AddedIDs(name string) []ent.Value {
+	if e, i := m.edge(name); e != nil {
+		return values(m.linked(i))
+	}
+	return nil
+}
+
+// RemovedEdges implements ent.Mutation.
+func (m *edges) RemovedEdges() []string {
+	return m.edgesWith(func(i int) bool { return m.links != nil && len(m.links[i].remove) > 0 })
+}
+
+// RemovedIDs implements ent.Mutation.
+func (m *edges) RemovedIDs(name string) []ent.Value {
+	if e, i := m.edge(name); e != nil && m.links != nil {
+		return values(m.links[i].remove)
+	}
+	return nil
+}
+
+// ClearedEdges implements ent.Mutation.
+func (m *edges) ClearedEdges() []string { return m.edgesWith(m.isCleared) }
+
+// EdgeCleared implements ent.Mutation.
+func (m *edges) EdgeCleared(name string) bool {
+	e, i := m.edge(name)
+	return e != nil && m.isCleared(i)
+}
+
+// ClearEdge implements ent.Mutation.
+func (m *edges) ClearEdge(name string) error { return m.change(name, shim.Clear, nil) }
+
+// ResetEdge implements ent.Mutation.
+func (m *edges) ResetEdge(name string) error {
+	e, i := m.edge(name)
+	switch {
+	case e == nil:
+		return fmt.Errorf("there is no edge %q", name)
+	case e.slot >= 0:
+		m.cells[e.slot] = cell{}
+	case m.links != nil:
+		m.links[i] = link{}
+	}
+	return nil
 }

@@ -138,19 +138,21 @@ func (k *kind) shim(e *descriptor.Entity) *shim.Kind {
 // create is shim.Kind.Create.
 func (k *kind) create(t shim.Tx) shim.Write {
 	m := newMutation(k, t.(*tx), ent.OpCreate)
-	return shim.Write{Mutation: m, Defaults: m.fillCreated, Check: m.checkCreated, Save: m.saveCreated}
+	w := writer{m}
+	return shim.Write{Mutation: m, Defaults: m.fillCreated, Check: m.checkCreated, Save: w.create}
 }
 
 // update is shim.Kind.Update.
 func (k *kind) update(t shim.Tx, id any, where ...func(*sql.Selector)) shim.Write {
 	m := newMutation(k, t.(*tx), ent.OpUpdateOne)
 	m.id, m.where = id, where
-	return shim.Write{Mutation: m, Defaults: m.fillUpdated, Check: m.checkUpdated, Save: m.saveUpdated}
+	w := writer{m}
+	return shim.Write{Mutation: m, Defaults: m.fillUpdated, Check: m.checkUpdated, Save: w.update}
 }
 
 // delete is shim.Kind.Delete.
 func (k *kind) delete(ctx context.Context, t shim.Tx, id any, where ...func(*sql.Selector)) error {
 	m := newMutation(k, t.(*tx), ent.OpDeleteOne)
 	m.id, m.where = id, where
-	return m.saveDeleted(ctx)
+	return writer{m}.delete(ctx)
 }

@@ -11,23 +11,26 @@ import (
 	"github.com/koan-go/koan/entities/descriptor"
 )
 
+// writer carries a mutation out.
+type writer struct{ *mutation }
+
 // through carries a mutation out behind the engine's hook, as generated code does.
-func (m *mutation) through(ctx context.Context, do func(context.Context) error) error {
+func (m writer) through(ctx context.Context, do func(context.Context) error) error {
 	if m.tx.hook == nil {
 		return do(ctx)
 	}
 	last := ent.MutateFunc(func(ctx context.Context, made ent.Mutation) (ent.Value, error) {
-		if made != ent.Mutation(m) {
+		if made != ent.Mutation(m.mutation) {
 			return nil, fmt.Errorf("unexpected mutation type %T", made)
 		}
 		return m.id, do(ctx)
 	})
-	_, err := m.tx.hook(last).Mutate(ctx, m)
+	_, err := m.tx.hook(last).Mutate(ctx, m.mutation)
 	return err
 }
 
-// saveCreated is the Save of a new row.
-func (m *mutation) saveCreated(ctx context.Context) (any, error) {
+// create is the Save of a new row.
+func (m writer) create(ctx context.Context) (any, error) {
 	m.fillCreated()
 	err := m.through(ctx, func(ctx context.Context) error {
 		if err := m.checkCreated(); err != nil {
@@ -41,7 +44,7 @@ func (m *mutation) saveCreated(ctx context.Context) (any, error) {
 	return m.id, nil
 }
 
-func (m *mutation) insert(ctx context.Context) error {
+func (m writer) insert(ctx context.Context) error {
 	id := m.keySpec()
 	if m.id != nil {
 		key, err := m.kind.ids.BindID(m.id)
@@ -77,12 +80,12 @@ func (m *mutation) insert(ctx context.Context) error {
 }
 
 // keySpec describes the key's column to ent's builders.
-func (m *mutation) keySpec() *sqlgraph.FieldSpec {
+func (m writer) keySpec() *sqlgraph.FieldSpec {
 	return sqlgraph.NewFieldSpec(m.kind.entity.Key.Name, typeOf(m.kind.entity.Key.Storage))
 }
 
-// saveUpdated is the Save of a row that changes.
-func (m *mutation) saveUpdated(ctx context.Context) (any, error) {
+// update is the Save of a row that changes.
+func (m writer) update(ctx context.Context) (any, error) {
 	m.fillUpdated()
 	return m.id, m.through(ctx, func(ctx context.Context) error {
 		if err := m.checkUpdated(); err != nil {
@@ -93,7 +96,7 @@ func (m *mutation) saveUpdated(ctx context.Context) (any, error) {
 }
 
 // store writes the changes of the row.
-func (m *mutation) store(ctx context.Context) error {
+func (m writer) store(ctx context.Context) error {
 	id := m.keySpec()
 	key, err := m.kind.ids.BindID(m.id)
 	if err != nil {
@@ -128,7 +131,7 @@ func (m *mutation) store(ctx context.Context) error {
 }
 
 // addEdges says what a change does to the edges that are more than a column of the row itself.
-func (m *mutation) addEdges(spec *sqlgraph.UpdateSpec) error {
+func (m writer) addEdges(spec *sqlgraph.UpdateSpec) error {
 	for i := range m.kind.edges {
 		e := &m.kind.edges[i]
 		if e.slot >= 0 && !e.Symmetric() {
@@ -157,14 +160,14 @@ func (m *mutation) addEdges(spec *sqlgraph.UpdateSpec) error {
 }
 
 // matches adds what the row has to be to be changed.
-func (m *mutation) matches(s *sql.Selector) {
+func (m writer) matches(s *sql.Selector) {
 	for _, where := range m.where {
 		where(s)
 	}
 }
 
-// saveDeleted deletes the row.
-func (m *mutation) saveDeleted(ctx context.Context) error {
+// delete deletes the row.
+func (m writer) delete(ctx context.Context) error {
 	return m.through(ctx, func(ctx context.Context) error {
 		id := m.keySpec()
 		key, err := m.kind.ids.BindID(m.id)
@@ -185,11 +188,11 @@ func (m *mutation) saveDeleted(ctx context.Context) error {
 }
 
 // isShared reports whether a slot is a reference that both rows of a one-to-one edge have.
-func (m *mutation) isShared(s *slot) bool { return s.edge >= 0 && m.kind.edges[s.edge].Symmetric() }
+func (m writer) isShared(s *slot) bool { return s.edge >= 0 && m.kind.edges[s.edge].Symmetric() }
 
 // linkedElsewhere returns the native ids that an edge gets, where linking them is more than a column of
 // the row itself.
-func (m *mutation) linkedElsewhere(i int) []any {
+func (m writer) linkedElsewhere(i int) []any {
 	if e := &m.kind.edges[i]; e.slot >= 0 && !e.Symmetric() {
 		return nil
 	}
@@ -197,7 +200,7 @@ func (m *mutation) linkedElsewhere(i int) []any {
 }
 
 // nodes returns native ids as the database has them.
-func (m *mutation) nodes(e *edge, ids []any) ([]any, error) {
+func (m writer) nodes(e *edge, ids []any) ([]any, error) {
 	out := make([]any, len(ids))
 	for i, id := range ids {
 		bound, err := e.target.ids.BindID(id)
