@@ -18,7 +18,7 @@ func newExecutor(l limits) (wire.Executor, error) {
 	if l.testing {
 		return sandbox.NewInProcess(languages.All), nil
 	}
-	return sandbox.New(sandbox.Options{Require: l.require, MaxWorkers: l.maxWorkers, QueueMax: l.queueMax, Fresh: l.fresh, Log: l.log})
+	return sandbox.New(sandbox.Options{Require: l.require, MaxWorkers: l.maxWorkers, QueueMax: l.queueMax, Fresh: l.fresh, OnDemand: l.oneShot, Log: l.log})
 }
 
 // Optional interfaces of executors.

@@ -255,6 +255,7 @@ func (a app) Changed()                    {}
 func (a app) Log() *slog.Logger           { return slog.Default() }
 func (app) ConfigFile() string            { return "" }
 func (a app) Testing() bool               { return !a.confined }
+func (a app) OneShot() bool               { return false }
 
 // start starts code mode with some settings changed.
 func start(t testing.TB, changed map[string]any) (catalog.Provider, error) {

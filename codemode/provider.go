@@ -52,7 +52,7 @@ func (p *provider) Start(ctx context.Context, host catalog.Host) error {
 	if !config.enabled && !p.actions.configured(host.Settings()) {
 		return nil
 	}
-	config.limits.testing = host.Testing()
+	config.limits.testing, config.limits.oneShot = host.Testing(), host.OneShot()
 	config.limits.log = host.Log()
 	executor, err := newExecutor(config.limits)
 	if err != nil {
@@ -71,7 +71,7 @@ func (p *provider) Start(ctx context.Context, host catalog.Host) error {
 func (p *provider) Reload(next catalog.Values) (apply func(), err error) {
 	config := read(next)
 	last := p.scripts.config().limits
-	config.limits.testing, config.limits.log = last.testing, last.log
+	config.limits.testing, config.limits.oneShot, config.limits.log = last.testing, last.oneShot, last.log
 	return func() { p.scripts.settings.Store(&config) }, nil
 }
 

@@ -88,6 +88,8 @@ type limits struct {
 	fresh bool
 	// testing means an executor in this process, for koantest.
 	testing bool
+	// oneShot means that one script is run, and no worker is started for a second one.
+	oneShot bool
 	log     *slog.Logger
 }
 

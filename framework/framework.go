@@ -30,6 +30,9 @@ type Options struct {
 	Config  Source       // the zero value is what Main reads without flags
 	Log     *slog.Logger // nil: text on stderr at log.level
 	Testing bool         // koantest only: fresh stores, in-process executor
+	// OneShot says that the app is started for one command and ends with it: nothing is started
+	// ahead of its use, no worker for a second script and no process of a plugin that is known.
+	OneShot bool
 }
 
 // Instance is a running app.
@@ -173,7 +176,9 @@ func (i *Instance) complete(ctx context.Context) error {
 	if err := i.checkApprovals(i.values); err != nil {
 		return err
 	}
-	i.warm(ctx)
+	if !i.oneShot {
+		i.warm(ctx)
+	}
 	return nil
 }
 

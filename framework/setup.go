@@ -29,6 +29,7 @@ type setup struct {
 	log      *slog.Logger
 	level    slog.LevelVar // of log, where the app made it
 	testing  bool
+	oneShot  bool
 	redactor *journal.Redactor
 	secrets  secrets
 	sealer   *seal.Sealer // of what clients keep
@@ -46,7 +47,7 @@ func newSetup(app App, o Options) (*setup, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &setup{app: app, source: source, values: values, log: o.Log, testing: o.Testing}
+	s := &setup{app: app, source: source, values: values, log: o.Log, testing: o.Testing, oneShot: o.OneShot}
 	s.level.Set(level(values))
 	if s.log == nil {
 		s.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: &s.level}))

@@ -166,5 +166,6 @@ func (h host) Settings() catalog.Values    { return h.setup.values }
 func (h host) Snapshot() *catalog.Snapshot { return h.snapshots.Snapshot() }
 func (h host) Log() *slog.Logger           { return h.setup.log.With("provider", h.provider) }
 func (h host) Testing() bool               { return h.setup.testing }
+func (h host) OneShot() bool               { return h.setup.oneShot }
 func (h host) ConfigFile() string          { return h.setup.source.File }
 func (h host) Changed()                    { h.snapshots.changed() }

@@ -37,7 +37,7 @@ func (v values) IsSet(key string) bool         { return v[key] != "" }
 func (v values) Under(prefix string) map[string]string {
 	out := map[string]string{}
 	for k, s := range v {
-		if rest, ok := strings.CutPrefix(k, prefix+"."); ok && k != keyDir && k != keyRequired && k != keyLocked {
+		if rest, ok := strings.CutPrefix(k, prefix+"."); ok && k != keyDir && k != keyRequired && k != keyLocked && k != keyStateDir {
 			out[rest] = s
 		}
 	}
@@ -67,6 +67,8 @@ type testHost struct {
 	log     *syncBuffer
 	changes atomic.Int32
 	changed func() // nil but where a test follows the catalog
+	keeps   bool   // what plugins say of themselves, as outside of tests
+	oneShot bool
 }
 
 var _ catalog.Host = (*testHost)(nil)
@@ -85,7 +87,9 @@ func (h *testHost) Changed() {
 }
 func (h *testHost) ConfigFile() string { return h.config }
 
-func (*testHost) Testing() bool { return true }
+func (h *testHost) Testing() bool { return !h.keeps }
+func (h *testHost) OneShot() bool { return h.oneShot }
+
 func (h *testHost) Log() *slog.Logger {
 	return slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/plugins/internal/manifests"
 )
 
 // Options are an app's settings for its plugins, in code. The configuration takes
@@ -56,14 +57,12 @@ const (
 type Provider struct {
 	opts Options
 
-	host   catalog.Host
-	dir    string
-	life   context.Context // of all processes
-	cancel context.CancelFunc
-	ended  sync.WaitGroup
-	slots  chan struct{} // bounds how many plugins start at the same time
-	wake   chan struct{} // has the folder looked at now
-	locks  *locks
+	host catalog.Host
+	dir  string
+	running
+	wake  chan struct{} // has the folder looked at now
+	locks *locks
+	kept  manifests.Store
 	// secrets are the values of settings that manifests declare secret.
 	secrets catalog.SecretList
 
@@ -74,6 +73,14 @@ type Provider struct {
 	pending map[string]*plugin // of new or changed files, until they run
 	alive   map[*plugin]bool   // all that have not ended
 	offered bool               // Start has returned: changes are to be announced
+}
+
+// running is what all processes have in common.
+type running struct {
+	life   context.Context
+	cancel context.CancelFunc
+	ended  sync.WaitGroup
+	slots  chan struct{} // bounds how many plugins start at the same time
 }
 
 // look is what the last look at the folder has found.
@@ -116,7 +123,7 @@ func Provide(o Options) *Provider {
 		o.RestartWait = 5 * time.Second
 	}
 	return &Provider{
-		opts: o, slots: make(chan struct{}, atOnce), wake: make(chan struct{}, 1),
+		opts: o, running: running{slots: make(chan struct{}, atOnce)}, wake: make(chan struct{}, 1),
 		current: map[string]*plugin{}, pending: map[string]*plugin{}, alive: map[*plugin]bool{},
 	}
 }
@@ -161,7 +168,7 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 		return fmt.Errorf("%s: the folder %s cannot be read: %w", keyDir, dir, err)
 	}
 	p.noteSkipped(skipped)
-	p.locks = newLocks(host)
+	p.locks, p.kept = newLocks(host), keepManifests(host, p.opts.Beside)
 	brought, err := p.locks.read()
 	if err != nil {
 		return err
@@ -377,7 +384,10 @@ func (p *Provider) Stop(ctx context.Context) error {
 }
 
 // Checks say where plugins are searched for and the state of each one.
-func (p *Provider) Checks(context.Context) []catalog.Check {
+func (p *Provider) Checks(ctx context.Context) []catalog.Check {
+	for _, pl := range p.offering() {
+		pl.awaitFirst(ctx)
+	}
 	p.mu.Lock()
 	missing, skipped, current, coming := p.missing, p.skipped, sorted(p.current), maps.Clone(p.pending)
 	p.mu.Unlock()

@@ -190,6 +190,7 @@ func (*toolHost) Snapshot() *catalog.Snapshot { return nil }
 func (*toolHost) ConfigFile() string          { return "" }
 func (*toolHost) Changed()                    {}
 func (*toolHost) Testing() bool               { return false }
+func (*toolHost) OneShot() bool               { return true }
 func (h *toolHost) Log() *slog.Logger {
 	if h.log == nil {
 		return slog.New(slog.DiscardHandler)

@@ -36,9 +36,9 @@ type plugin struct {
 	log        *slog.Logger
 	queue      *queue.Queue // of calls
 	crashes    crashes
-	folders    []string      // that it reads by its settings, as its last manifest tells
-	stateDir   string        // where it keeps its state, "" if it keeps none
-	tried      chan struct{} // closed after the first start, well or not
+	folders    []string // that it reads by its settings, as its last manifest tells
+	stateDir   string   // where it keeps its state, "" if it keeps none
+	firstStart
 
 	// Under the provider's lock.
 	cancel  context.CancelFunc // ends it; nil before it has begun
@@ -66,7 +66,7 @@ type state struct {
 func newPlugin(e executable, c *configuration, p *Provider) *plugin {
 	return &plugin{
 		executable: e, configured: c, provider: p, log: p.host.Log().With("plugin", e.name),
-		queue: queue.New(cmp.Or(c.MaxParallel, defaultMaxParallel)), tried: make(chan struct{}), now: state{changed: make(chan struct{}), failure: publicReason("it is starting")},
+		queue: queue.New(cmp.Or(c.MaxParallel, defaultMaxParallel)), firstStart: newFirstStart(), now: state{changed: make(chan struct{}), failure: publicReason("it is starting")},
 	}
 }
 
@@ -87,9 +87,13 @@ func (p *plugin) update(change func(*state)) {
 // supervise keeps a process running until ctx ends. slots bounds how many
 // plugins start at the same time.
 func (p *plugin) supervise(ctx context.Context, slots chan struct{}) {
-	var first sync.Once
-	tried := func() { first.Do(func() { close(p.tried) }) }
+	tried := sync.OnceFunc(func() { close(p.tried) })
 	defer tried()
+	defer p.end()
+	if p.isOffered() && p.recall() {
+		tried()
+		p.awaitUse(ctx)
+	}
 	var delay time.Duration
 	for {
 		if p.replaced() { // the file is another plugin's
@@ -101,6 +105,7 @@ func (p *plugin) supervise(ctx context.Context, slots chan struct{}) {
 		proc, err := p.startOne(ctx, slots, tried)
 		if err == nil {
 			tried()
+			p.end()
 			if lived := p.watch(ctx, proc); lived > stableAfter || proc.used.Load() { // what it died of is a call: only that one waits
 				delay = 0
 			}
@@ -108,6 +113,7 @@ func (p *plugin) supervise(ctx context.Context, slots chan struct{}) {
 			return
 		}
 		tried()
+		p.end()
 		p.update(func(s *state) { s.next = time.Now().Add(delay) })
 		select {
 		case <-ctx.Done():
@@ -117,6 +123,13 @@ func (p *plugin) supervise(ctx context.Context, slots chan struct{}) {
 		}
 		delay = min(max(2*delay, firstDelay), lastDelay)
 	}
+}
+
+// isOffered reports whether the plugin is the one of its name that the app offers, and replaces none.
+func (p *plugin) isOffered() bool {
+	p.provider.mu.Lock()
+	defer p.provider.mu.Unlock()
+	return p.provider.current[p.name] == p
 }
 
 // replaced reports whether the plugin's file was changed or removed.
@@ -233,11 +246,7 @@ func (p *plugin) admit(ctx context.Context, proc *process) error {
 	if err != nil {
 		return err
 	}
-	written, err := checkSettings(p.name, m, p.configured.given)
-	if err != nil {
-		return err
-	}
-	settings, secrets, err := resolveSettings(p.name, m, written)
+	settings, secrets, err := p.settings(m)
 	if err != nil {
 		return err
 	}
@@ -266,6 +275,7 @@ func (p *plugin) admit(ctx context.Context, proc *process) error {
 	}
 	p.configured.noteGrants(p.name, m, p.log)
 	proc.manifest = m
+	p.keep(proc, m, settings)
 	go proc.watchHealth(p.provider.opts.SilentAfter)
 	p.adopt(proc)
 	return nil
@@ -299,7 +309,12 @@ func (p *plugin) adopt(proc *process) {
 // acquire returns the running process. It waits for one that is being started, up to
 // Options.RestartWait.
 func (p *plugin) acquire(ctx context.Context) (*process, error) {
-	deadline := time.Now().Add(p.provider.opts.RestartWait)
+	p.want()
+	patience := p.provider.opts.RestartWait
+	if !p.isOver() { // it is known from an earlier start, and has not been started in this one
+		patience = max(patience, p.provider.opts.StartTimeout)
+	}
+	deadline := time.Now().Add(patience)
 	for {
 		s := p.state()
 		if s.proc != nil {

@@ -110,6 +110,9 @@ type Host interface {
 	// Testing reports whether the app runs under koantest: fresh stores, in-process
 	// executor.
 	Testing() bool
+	// OneShot reports whether the app is started for one command and ends with it, so that nothing
+	// should be started ahead of its use.
+	OneShot() bool
 }
 
 // Setting declares one key of the configuration. The provider that reads it

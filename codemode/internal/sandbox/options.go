@@ -18,6 +18,9 @@ type Options struct {
 	// PoolSize is how many unassigned workers are kept started and confined, for callers
 	// that have no worker yet. 0 means 2.
 	PoolSize int
+	// OnDemand starts no worker before a script needs it, except the first one, which shows that
+	// workers can run. PoolSize is not used then.
+	OnDemand bool
 	// MaxWorkers bounds how many jobs run at once; others wait for their turn. 0 means
 	// eight per core.
 	MaxWorkers int
@@ -46,7 +49,9 @@ type Options struct {
 }
 
 func (o Options) withDefaults() (Options, error) {
-	if o.PoolSize == 0 {
+	if o.OnDemand {
+		o.PoolSize = 0
+	} else if o.PoolSize == 0 {
 		o.PoolSize = 2
 	}
 	if o.MaxWorkers == 0 {

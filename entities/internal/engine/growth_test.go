@@ -47,6 +47,7 @@ func (g *grown) Changed()                    {}
 func (g *grown) Log() *slog.Logger           { return slog.New(slog.NewTextHandler(g.log, nil)) }
 func (g *grown) ConfigFile() string          { return "" }
 func (g *grown) Testing() bool               { return true }
+func (g *grown) OneShot() bool               { return false }
 
 type growing struct {
 	values

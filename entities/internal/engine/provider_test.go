@@ -31,6 +31,7 @@ func (h host) Changed()                    {}
 func (h host) Log() *slog.Logger           { return slog.Default() }
 func (h host) ConfigFile() string          { return "" }
 func (h host) Testing() bool               { return true }
+func (h host) OneShot() bool               { return false }
 
 // values is the configuration of a host: the database, and nothing else.
 type values struct{ database string }

@@ -73,7 +73,7 @@ type App struct {
 	Version     string
 	Description string
 	Settings    []catalog.Setting
-	Boot        func(ctx context.Context, src config.Source) (Instance, error)
+	Boot        func(ctx context.Context, src config.Source, oneShot bool) (Instance, error)
 	// Diagnose returns the checks of `doctor`, also of an app that does not start.
 	Diagnose func(ctx context.Context, src config.Source) ([]catalog.Check, error)
 	// Commands are the providers' own; Configure checks the configuration for them
@@ -299,7 +299,7 @@ func (c *command) wrongFlag(cmd *cobra.Command, err error) error {
 // startOnce starts the app for a command that prints one thing and ends: it logs
 // warnings only, unless the configuration asks for more.
 func (c *invocation) startOnce(ctx context.Context) (Instance, func(), error) {
-	return c.boot(ctx, warnings)
+	return c.boot(ctx, warnings, true)
 }
 
 // warnings are the defaults of commands that print one thing and end.
@@ -327,8 +327,8 @@ func (c *invocation) source(defaults map[string]string) config.Source {
 }
 
 // boot starts the app with the configuration of the command line.
-func (c *invocation) boot(ctx context.Context, defaults map[string]string) (Instance, func(), error) {
-	i, err := c.app.Boot(ctx, c.source(defaults))
+func (c *invocation) boot(ctx context.Context, defaults map[string]string, oneShot bool) (Instance, func(), error) {
+	i, err := c.app.Boot(ctx, c.source(defaults), oneShot)
 	if err != nil {
 		return nil, nil, startFailure(err)
 	}

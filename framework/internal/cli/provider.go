@@ -80,7 +80,7 @@ func (c *command) providerCommand(p *catalog.Command) *cobra.Command {
 
 // listBytes is catalog.Invocation.ListBytes.
 func (c *command) listBytes(ctx context.Context) (int, error) {
-	i, stop, err := c.boot(ctx, map[string]string{"log.level": "error"}) // the command says itself what is wrong
+	i, stop, err := c.boot(ctx, map[string]string{"log.level": "error"}, true) // the command says itself what is wrong
 	if err != nil {
 		return 0, err
 	}

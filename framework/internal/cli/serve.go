@@ -42,7 +42,7 @@ func (c *server) serve() *cobra.Command {
 			if out == io.Writer(os.Stdout) {
 				os.Stdout = os.Stderr
 			}
-			i, stop, err := c.boot(ctx, habits)
+			i, stop, err := c.boot(ctx, habits, false)
 			if err != nil {
 				return err
 			}
