@@ -121,6 +121,7 @@ baselines: setup ## Capture what database servers of npm list (minutes; some com
 
 soak: ## Long proofs; SOAKTIME is how long 50 clients come and go
 	KOAN_SOAK=$(SOAKTIME) $(GO) test -tags soak -count=1 -timeout 3h -run Soak -v ./tests/e2e
+	KOAN_SOAK=1 $(GO) test -tags soak -count=1 -timeout 3h -run 'Soak|Every|Equals|Index|DryRuns' -v ./tests/codemode ./entities/internal/read ./entities/internal/engine
 	KOAN_HISTORIES=2500 $(GO) test -count=1 -timeout 3h -run RandomHistories -v ./tests/undo # with and without hooks, on both databases: 10,000
 
 clean: ## Remove what was built

@@ -330,9 +330,9 @@ func TestRandomHistories(t *testing.T) {
 	if pgtest.ForEach(t, TestRandomHistories) {
 		return
 	}
-	n := 150
+	n := 60
 	if pgtest.Here(t) {
-		n = 40
+		n = 20
 	}
 	if more, err := strconv.Atoi(os.Getenv("KOAN_HISTORIES")); err == nil {
 		n = more

@@ -20,6 +20,7 @@ import (
 	"github.com/koan-go/koan/tests/fixture/ent"
 	"github.com/koan-go/koan/tests/fixture/ent/step"
 	"github.com/koan-go/koan/tests/fixture/ent/todo"
+	"github.com/koan-go/koan/tests/soak"
 )
 
 // copied is the data of a set, by entity and id. Links are labels of todos.
@@ -346,8 +347,8 @@ func TestDryRunsSayWhatRunsDo(t *testing.T) {
 	if forEach(t, TestDryRunsSayWhatRunsDo) {
 		return
 	}
-	t.Run("plain", func(t *testing.T) { dryRunsSayWhatRunsDo(t, ent.Entities(), 60) })
-	t.Run("hooks", func(t *testing.T) { dryRunsSayWhatRunsDo(t, ent.Entities(spreading()), 40) })
+	t.Run("plain", func(t *testing.T) { dryRunsSayWhatRunsDo(t, ent.Entities(), soak.Rounds(20, 60)) })
+	t.Run("hooks", func(t *testing.T) { dryRunsSayWhatRunsDo(t, ent.Entities(spreading()), soak.Rounds(14, 40)) })
 }
 
 // A row that a run deletes and creates again has none of its links from before, also

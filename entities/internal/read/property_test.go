@@ -18,6 +18,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/tests/pgtest"
+	"github.com/koan-go/koan/tests/soak"
 )
 
 // generator makes valid inputs.
@@ -354,7 +355,8 @@ func TestEngineEqualsPlainEvaluation(t *testing.T) {
 	db, e := open(t, w.data)
 	scan := scanning(t)
 	found := 0
-	for range 1500 {
+	rounds := soak.Rounds(400, 1500)
+	for range rounds {
 		q := g.question(w)
 		size, page := 1+g.IntN(20), 1+g.IntN(3)
 		from, to := min((page-1)*size, len(q.want)), min(page*size, len(q.want))
@@ -367,7 +369,7 @@ func TestEngineEqualsPlainEvaluation(t *testing.T) {
 		require.Equal(t, got.ids(), scanned.ids(), raw)
 		found += len(q.want)
 	}
-	require.Greater(t, found, 5000, "the filters of this test have to find something")
+	require.Greater(t, found, 3*rounds, "the filters of this test have to find something")
 }
 
 // What matches all by its form matches all rows.
@@ -380,7 +382,8 @@ func TestMatchesAllHoldsForEveryRow(t *testing.T) {
 	}
 	w := newWorld(t, data)
 	proven := 0
-	for range 20000 {
+	rounds := soak.Rounds(5000, 20000)
+	for range rounds {
 		f := g.wide()
 		raw, err := json.Marshal(encoded(f, ""))
 		require.NoError(t, err)
@@ -396,7 +399,7 @@ func TestMatchesAllHoldsForEveryRow(t *testing.T) {
 			require.True(t, w.matches(r, f), "%s leaves out %v", raw, r)
 		}
 	}
-	require.Greater(t, proven, 200, "the filters of this test have to match all in several ways")
+	require.Greater(t, proven, rounds/100, "the filters of this test have to match all in several ways")
 }
 
 // A walk by cursors gives every row exactly once, in order, whatever the sort.
@@ -409,7 +412,8 @@ func TestCursorsVisitEveryRowOnce(t *testing.T) {
 	w := newWorld(t, library.Random(g.Rand, 60))
 	db, e := open(t, w.data)
 	pages := 0
-	for range 1000 {
+	rounds := soak.Rounds(300, 1000)
+	for range rounds {
 		q := g.question(w)
 		more := map[string]any{"pageSize": 1 + g.IntN(9)}
 		seen := []string{}
@@ -428,5 +432,5 @@ func TestCursorsVisitEveryRowOnce(t *testing.T) {
 		}
 		require.Equal(t, append([]string{}, q.want...), seen, "%v", q.input)
 	}
-	require.Greater(t, pages, 3000)
+	require.Greater(t, pages, 5*rounds/2)
 }
