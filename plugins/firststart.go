@@ -32,25 +32,21 @@ func (f *firstStart) isOver() bool {
 	}
 }
 
-// awaitUse waits until somebody needs the process of a plugin whose operations are known, where it may never be
-// needed: in an app that is started for one command.
-func (p *plugin) awaitUse(ctx context.Context) {
-	if !p.provider.host.OneShot() {
-		return
-	}
+// awaitUse waits until somebody needs the process.
+func (f *firstStart) awaitUse(ctx context.Context) {
 	select {
-	case <-p.wanted:
+	case <-f.wanted:
 	case <-ctx.Done():
 	}
 }
 
-// awaitFirst has the process started, and waits until that is over, or takes too long.
-func (p *plugin) awaitFirst(ctx context.Context) {
-	p.want()
-	late := time.NewTimer(p.provider.opts.StartTimeout)
+// await has the process started, and waits until that is over, or takes longer than it may.
+func (f *firstStart) await(ctx context.Context, most time.Duration) {
+	f.want()
+	late := time.NewTimer(most)
 	defer late.Stop()
 	select {
-	case <-p.over:
+	case <-f.over:
 	case <-late.C:
 	case <-ctx.Done():
 	}

@@ -386,7 +386,7 @@ func (p *Provider) Stop(ctx context.Context) error {
 // Checks say where plugins are searched for and the state of each one.
 func (p *Provider) Checks(ctx context.Context) []catalog.Check {
 	for _, pl := range p.offering() {
-		pl.awaitFirst(ctx)
+		pl.await(ctx, p.opts.StartTimeout)
 	}
 	p.mu.Lock()
 	missing, skipped, current, coming := p.missing, p.skipped, sorted(p.current), maps.Clone(p.pending)

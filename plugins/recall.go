@@ -25,7 +25,7 @@ func keepManifests(host catalog.Host, beside func() string) manifests.Store {
 // recall offers what the plugin said of itself when these files were last started with these settings, and reports
 // whether it did. The process is started all the same, and what it says then counts. Whatever is wrong, the start
 // finds and names it.
-func (p *plugin) recall() bool {
+func recall(p *plugin) bool {
 	if checkWritable(p.executable) != nil {
 		return false
 	}
@@ -41,8 +41,8 @@ func (p *plugin) recall() bool {
 	if m == nil || checkManifest(p.name, m.Manifest) != nil {
 		return false
 	}
-	settings, secrets, err := p.settings(m.Manifest)
-	if err != nil || !m.StartedUnder(p.conditions(settings)) {
+	settings, secrets, err := settingsOf(p, m.Manifest)
+	if err != nil || !m.StartedUnder(conditions(p, settings)) {
 		return false
 	}
 	if m.GetKeepsState() {
@@ -59,20 +59,20 @@ func (p *plugin) recall() bool {
 }
 
 // keep remembers what the plugin of a process has said, once it has taken its settings.
-func (p *plugin) keep(proc *process, m *wire.Manifest, settings map[string]string) {
-	if err := p.provider.kept.Write(p.name, proc.digest, m, p.conditions(settings)); err != nil {
+func keep(p *plugin, proc *process, m *wire.Manifest, settings map[string]string) {
+	if err := p.provider.kept.Write(p.name, proc.digest, m, conditions(p, settings)); err != nil {
 		p.log.Warn("the plugin's description cannot be kept; the next start waits for it", "error", err)
 	}
 }
 
 // conditions are what a plugin may have gone by when it described itself and took its settings.
-func (p *plugin) conditions(settings map[string]string) []byte {
+func conditions(p *plugin, settings map[string]string) []byte {
 	raw, _ := json.Marshal([]any{p.provider.host.Version(), wire.ContractVersion, settings}) // texts and numbers always encode
 	return raw
 }
 
-// settings returns the settings of a plugin as it gets them, and which texts in them are secret.
-func (p *plugin) settings(m *wire.Manifest) (settings map[string]string, secrets []string, err error) {
+// settingsOf returns the settings of a plugin as it gets them, and which texts in them are secret.
+func settingsOf(p *plugin, m *wire.Manifest) (settings map[string]string, secrets []string, err error) {
 	written, err := checkSettings(p.name, m, p.configured.given)
 	if err != nil {
 		return nil, nil, err

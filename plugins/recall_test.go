@@ -39,7 +39,7 @@ func TestKnownPluginsAreOfferedAtOnce(t *testing.T) {
 	b := again(t, first, func(*testHost) {})
 	require.Len(t, b.provider.Offer().Operations, len(offered))
 	require.Equal(t, first.provider.Offer().Owners, b.provider.Offer().Owners)
-	b.provider.current["flaky"].awaitFirst(t.Context())
+	b.provider.current["flaky"].await(t.Context(), time.Minute)
 	b.provider.opts.RestartWait = time.Millisecond
 	_, err = b.invoke(t.Context(), "flaky", "say", echoIn{})
 	require.Equal(t, fault.PluginUnavailable, fault.CodeOf(err))

@@ -90,9 +90,11 @@ func (p *plugin) supervise(ctx context.Context, slots chan struct{}) {
 	tried := sync.OnceFunc(func() { close(p.tried) })
 	defer tried()
 	defer p.end()
-	if p.isOffered() && p.recall() {
+	if slices.Contains(p.provider.offering(), p) && recall(p) {
 		tried()
-		p.awaitUse(ctx)
+		if p.provider.host.OneShot() { // it may never be used
+			p.awaitUse(ctx)
+		}
 	}
 	var delay time.Duration
 	for {
@@ -123,13 +125,6 @@ func (p *plugin) supervise(ctx context.Context, slots chan struct{}) {
 		}
 		delay = min(max(2*delay, firstDelay), lastDelay)
 	}
-}
-
-// isOffered reports whether the plugin is the one of its name that the app offers, and replaces none.
-func (p *plugin) isOffered() bool {
-	p.provider.mu.Lock()
-	defer p.provider.mu.Unlock()
-	return p.provider.current[p.name] == p
 }
 
 // replaced reports whether the plugin's file was changed or removed.
@@ -246,7 +241,7 @@ func (p *plugin) admit(ctx context.Context, proc *process) error {
 	if err != nil {
 		return err
 	}
-	settings, secrets, err := p.settings(m)
+	settings, secrets, err := settingsOf(p, m)
 	if err != nil {
 		return err
 	}
@@ -275,7 +270,7 @@ func (p *plugin) admit(ctx context.Context, proc *process) error {
 	}
 	p.configured.noteGrants(p.name, m, p.log)
 	proc.manifest = m
-	p.keep(proc, m, settings)
+	keep(p, proc, m, settings)
 	go proc.watchHealth(p.provider.opts.SilentAfter)
 	p.adopt(proc)
 	return nil
