@@ -147,12 +147,12 @@ func (x *act) failure(ctx context.Context, f *fault.Fault) error {
 		return fault.New(fault.ExecutionError, message).WithHint("The action %q refused or failed; its message says why.", name).WithRetry(fault.Fix).WithDetails(details)
 	}
 	switch {
-	case f.Code == fault.JavaScriptError && f.Path != "":
+	case (f.Code == fault.JavaScriptError || f.Code == fault.ScriptError) && f.Path != "":
 		return fault.Invalid(fault.Detail{Path: f.Path, Message: f.Message}).WithHint("%s", f.Hint)
 	case f.Code == fault.JavaScriptError && defect.MatchString(f.Message):
 		x.report(ctx, slog.LevelWarn, f)
 		return failed(f.Message).WithRetry(fault.Never).WithHint("This is a defect of the action %q: report it to its author.", name)
-	case f.Code == fault.JavaScriptError:
+	case f.Code == fault.JavaScriptError, f.Code == fault.ScriptError:
 		return failed(f.Message)
 	case x.nest.App():
 		x.report(ctx, slog.LevelWarn, f)

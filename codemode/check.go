@@ -33,6 +33,10 @@ func (k koanFace) validate(ctx context.Context, call catalog.Call) (json.RawMess
 	if err := k.scripts.admitCode(in.code); err != nil {
 		return wire.Marshal(verdict{Error: fault.From(err).Message})
 	}
+	in.language = k.scripts.languageFor(in.language, in.code)
+	if err := k.scripts.admitLanguage(in.language); err != nil {
+		return nil, err
+	}
 	timed, cancel := context.WithTimeout(ctx, k.scripts.config().wall)
 	defer cancel()
 	call, _, release := k.scripts.tools.awaitScript(timed, call, in.code, in.language, nil)

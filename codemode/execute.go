@@ -202,6 +202,12 @@ func (e *scriptRequest) admit() error {
 	if err := e.scripts.admitCode(e.in.Code); err != nil {
 		return err
 	}
+	if !e.module {
+		e.in.Language = e.scripts.languageFor(e.in.Language, e.in.Code)
+		if err := e.scripts.admitLanguage(e.in.Language); err != nil {
+			return err
+		}
+	}
 	if err := e.admitSet(); err != nil {
 		return err
 	}

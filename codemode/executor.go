@@ -15,6 +15,20 @@ import (
 // newExecutor returns the executor of production: confined processes, each of one
 // caller. Under koantest it runs scripts in the test's own process.
 func newExecutor(l limits) (wire.Executor, error) {
+	own, err := newOwnExecutor(l)
+	if err != nil || !slices.Contains(l.languages, languagePython) {
+		return own, err
+	}
+	interpreter, err := newPythonExecutor(l)
+	if err != nil {
+		_ = own.Close()
+		return nil, err
+	}
+	return &byLanguage{own, interpreter}, nil
+}
+
+// newOwnExecutor returns the executor of the languages that this build runs itself.
+func newOwnExecutor(l limits) (wire.Executor, error) {
 	if l.testing {
 		return sandbox.NewInProcess(languages.All), nil
 	}

@@ -2,6 +2,7 @@ package codemode
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,16 +30,32 @@ var executeMembers = members{
 	choice("onLarge", "", onLargeFile),
 }
 
+// languageName is the member that has the language of the script.
+const languageName = "language"
+
+// withLanguages returns members whose language is one of those that an app has.
+func (ms members) withLanguages(names []string) members {
+	out := slices.Clone(ms)
+	for i := range out {
+		if out[i].name == languageName {
+			out[i].schema = map[string]any{"type": "string", "enum": names}
+		}
+	}
+	return out
+}
+
 // languageMember takes the names of files' endings too.
 func languageMember() member {
-	m := choice("language", "", "javascript", "typescript")
+	m := choice(languageName, "", languageJavaScript, languageTypeScript, languagePython)
 	m.alias = func(v any) any {
 		name, _ := v.(string)
 		switch strings.ToLower(name) {
-		case "js", "javascript":
-			return "javascript"
-		case "ts", "typescript":
-			return "typescript"
+		case "js", languageJavaScript:
+			return languageJavaScript
+		case "ts", languageTypeScript:
+			return languageTypeScript
+		case "py", languagePython:
+			return languagePython
 		}
 		return v
 	}
@@ -103,7 +120,7 @@ func (k koanFace) executeOperation() *catalog.Operation {
 	return &catalog.Operation{
 		ID: catalog.CodeID(faceKoan, "execute"),
 		Contract: catalog.Contract{
-			Input: executeMembers.schema(), Output: json.RawMessage(executeOutput), Proven: true, Refused: json.RawMessage(executeRefused),
+			Input: executeMembers.withLanguages(k.scripts.languageNames()).schema(), Output: json.RawMessage(executeOutput), Proven: true, Refused: json.RawMessage(executeRefused),
 			Effects: catalog.Effects{Destructive: true},
 			Example: json.RawMessage(`{"code":"SDK.Out.answer(SDK.args.name)","args":{"name":"Koan"}}`),
 		},
@@ -126,7 +143,7 @@ func (k koanFace) validateOperation() *catalog.Operation {
 	return &catalog.Operation{
 		ID: catalog.CodeID(faceKoan, "validate"),
 		Contract: catalog.Contract{
-			Input: validateMembers.schema(), Output: json.RawMessage(validateOutput), Proven: true,
+			Input: validateMembers.withLanguages(k.scripts.languageNames()).schema(), Output: json.RawMessage(validateOutput), Proven: true,
 			Effects: catalog.Effects{ReadOnly: true, Idempotent: true},
 			Example: json.RawMessage(`{"code":"SDK.Out.answer(1 + 1)"}`),
 		},
@@ -170,6 +187,9 @@ const rules = `Runs one JavaScript program as one transaction: it commits on a c
 - dryRun shows changes and keeps nothing.
 `
 
+// pythonRules follow where scripts may be in Python.
+const pythonRules = "- language: \"python\" runs Python instead: SDK.Entities.X.collection(filter={...}), rows are dicts with attributes; print logs; `result = value` or the last expression answers; top-level await; the standard library.\n"
+
 // methods replaces the declarations, which clients may cut off.
 const methods = `
 Entities have collection({filter, q, sort, page, pageSize, cursor, count, fields, with, set}), each, all, getById, findById, count, aggregate, new, create, upsert, upsertMany, patch(id, changes), updateByQuery, deleteByQuery, delete, deleteMany.
@@ -197,6 +217,9 @@ const (
 func (k koanFace) describeExecute(v *catalog.View, declares bool) string {
 	var b strings.Builder
 	b.WriteString(rules)
+	if slices.Contains(k.scripts.config().limits.languages, languagePython) {
+		b.WriteString(pythonRules)
+	}
 	if k.scripts.config().maxCalls > 0 {
 		b.WriteString("- At most " + strconv.Itoa(k.scripts.config().maxCalls) + " SDK calls.\n")
 	}

@@ -161,7 +161,8 @@ func (p *provider) Checks(ctx context.Context) []catalog.Check {
 		Detail: fmt.Sprintf("cpu %d ms, wall %d ms, memory %d MB, recursion %d, code %d characters, %d SDK calls",
 			l.CPUMs, p.scripts.config().wall.Milliseconds(), l.MemoryBytes>>20, l.MaxRecursion, p.scripts.config().maxCodeLength, p.scripts.config().maxCalls),
 	}}
-	return append(append(append(checks, checkLayers(p.scripts.executor)...), checkConfinement(ctx, p.scripts.executor)...), append([]catalog.Check{p.trial(ctx)}, p.actions.checks()...)...)
+	own := ownExecutor(p.scripts.executor)
+	return append(append(append(checks, checkLayers(own)...), checkConfinement(ctx, own)...), append(append([]catalog.Check{p.trial(ctx)}, checkInterpreters(ctx, p.scripts.executor)...), p.actions.checks()...)...)
 }
 
 // trial runs a minimal script.
@@ -179,7 +180,7 @@ func (p *provider) trial(ctx context.Context) catalog.Check {
 	case string(res.Answer) != "42":
 		check.Detail, check.Hint = "6 * 7 gave "+string(res.Answer), "Report this: the engine is broken."
 	default:
-		check.OK, check.Detail = true, "isolation="+isolationOf(p.scripts.executor)
+		check.OK, check.Detail = true, "isolation="+isolationOf(ownExecutor(p.scripts.executor))
 	}
 	return check
 }
@@ -192,7 +193,7 @@ func (p *provider) Report(b catalog.Boot) []string {
 		return []string{fmt.Sprintf("CodeMode: enabled=false mode=%s entities=%d", b.Mode, b.Entities)}
 	}
 	return []string{fmt.Sprintf("CodeMode: enabled=true mode=%s runtime=%s isolation=%s cpuMs=%d memoryMb=%d maxSdkCalls=%d requireAnswer=%t entities=%d",
-		b.Mode, c.runtime, isolationOf(p.scripts.executor), c.limits.CPUMs, c.limits.MemoryBytes>>20, c.maxCalls, c.requireAnswer, b.Entities)}
+		b.Mode, c.runtime, isolationOf(ownExecutor(p.scripts.executor)), c.limits.CPUMs, c.limits.MemoryBytes>>20, c.maxCalls, c.requireAnswer, b.Entities)}
 }
 
 // Warm fills the pool of workers before the first script, without blocking.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	python "github.com/koan-go/koan/codemode/internal/language/python/source"
 	"github.com/koan-go/koan/codemode/internal/sandbox"
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/codemode/worker"
@@ -17,6 +18,9 @@ import (
 const (
 	keyEnabled       = "codeMode.enabled"
 	keyRuntime       = "codeMode.runtime"
+	keyLanguages     = "codeMode.languages"
+	keyPython        = "codeMode.python"
+	keyPythonModules = "codeMode.pythonModules"
 	keyFaces         = "codeMode.faces"
 	keyMaxSDKCalls   = "codeMode.maxSdkCalls"
 	keyMaxParallel   = "codeMode.maxParallelCalls"
@@ -40,10 +44,18 @@ const (
 )
 
 const (
+	languageJavaScript = "javascript"
+	languageTypeScript = "typescript"
+	languagePython     = python.Name
+)
+
+const (
 	runtimeGoja  = "goja"
 	faceKoan     = "koan"
 	faceCodemode = "codemode"
 )
+
+var builtLanguages = []string{languageJavaScript, languagePython}
 
 var builtFaces = []string{faceKoan, faceCodemode, faceGateway}
 
@@ -51,6 +63,9 @@ func declared() []catalog.Setting {
 	return []catalog.Setting{
 		{Key: keyEnabled, Default: true, Help: "offer code mode"},
 		{Key: keyRuntime, Default: runtimeGoja, Help: "JavaScript engine"},
+		{Key: keyLanguages, Default: []string{languageJavaScript}, Help: "languages of scripts: javascript (TypeScript too), python; the first is that of scripts which name none"},
+		{Key: keyPython, Default: "python3", Help: "the interpreter of Python scripts: a name on the PATH, or a path; 3.11 or newer"},
+		{Key: keyPythonModules, Default: []string{}, Help: "modules beside the standard library that Python scripts can import, loaded before scripts start: numpy, pandas"},
 		{Key: keyFaces, Default: []string{faceKoan}, Help: "sets of code tools: koan, codemode, gateway"},
 		{Key: keyMaxSDKCalls, Default: 1000, Min: 0, Max: 1_000_000, Help: "calls that one script may make; 0 is unlimited"},
 		{Key: keyMaxParallel, Default: sandbox.DefaultLimits().MaxParallelCalls, Min: 1, Max: 10_000, Help: "calls to plugins and upstream servers of one script that are made at once; others wait"},
@@ -91,6 +106,14 @@ type limits struct {
 	// oneShot means that one script is run, and no worker is started for a second one.
 	oneShot bool
 	log     *slog.Logger
+	interpreters
+}
+
+// interpreters are the languages that are configured, and the machine's own programs that run some of them.
+type interpreters struct {
+	languages     []string
+	python        string
+	pythonModules []string
 }
 
 // settings is the checked configuration.
@@ -117,7 +140,7 @@ func read(v catalog.Values) settings {
 			MaxResultBytes: v.Int(keyMaxResult), MaxCallBytes: v.Int(keyMaxCall),
 			MaxLogMessageBytes: v.Int(keyMaxLogMessage), MaxStackFrames: v.Int(keyMaxFrames),
 			MaxParallelCalls: v.Int(keyMaxParallel),
-		}, require: v.Strings(keyRequire), maxWorkers: v.Int(keyMaxWorkers), queueMax: v.Int(keyQueueMax), fresh: v.Bool(keyFresh)},
+		}, interpreters: interpreters{v.Strings(keyLanguages), v.String(keyPython), v.Strings(keyPythonModules)}, require: v.Strings(keyRequire), maxWorkers: v.Int(keyMaxWorkers), queueMax: v.Int(keyQueueMax), fresh: v.Bool(keyFresh)},
 	}
 }
 
@@ -131,6 +154,14 @@ func (s settings) supported() error {
 	for _, face := range s.faces {
 		if !slices.Contains(builtFaces, face) {
 			wrong = append(wrong, keyFaces+": the face "+quoted(face)+" is not built; this build has "+strings.Join(builtFaces, ", "))
+		}
+	}
+	if len(s.limits.languages) == 0 {
+		wrong = append(wrong, keyLanguages+": no language is named")
+	}
+	for _, l := range s.limits.languages {
+		if !slices.Contains(builtLanguages, l) {
+			wrong = append(wrong, keyLanguages+": the language "+quoted(l)+" is not built; this build has "+strings.Join(builtLanguages, ", "))
 		}
 	}
 	if s.enabled && len(s.faces) == 0 && len(wrong) == 0 {

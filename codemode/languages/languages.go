@@ -7,10 +7,15 @@ package languages
 import (
 	"github.com/koan-go/koan/codemode/internal/language"
 	"github.com/koan-go/koan/codemode/internal/language/javascript"
+	"github.com/koan-go/koan/codemode/internal/language/python"
 	"github.com/koan-go/koan/codemode/worker"
 )
 
-// All returns the languages for one process, or for one script. The first one is that of scripts which name none.
+// All returns the languages that a worker of this build runs itself, for one process or for one script. Interpreters of
+// the machine are started by this build too, and run theirs. The first one is that of scripts which name none.
 func All() []language.Language { return []language.Language{javascript.New()} }
 
-func init() { worker.Main(All) }
+func init() {
+	worker.Main(All)
+	python.Main()
+}

@@ -39,7 +39,7 @@ func (e Entry) Diagnostic() string {
 	switch {
 	case slices.Contains(runLevelCodes, e.Code):
 		return strings.ToUpper(string(e.Code))
-	case e.Code == JavaScriptError:
+	case e.Code == JavaScriptError, e.Code == ScriptError:
 		return DiagnosticUncaught
 	case e.Class == classLimit:
 		return DiagnosticLimit
@@ -53,7 +53,7 @@ func (e Entry) Diagnostic() string {
 // error of the script itself.
 func (e Entry) ErrorClass() string {
 	switch e.Code {
-	case JavaScriptError, SyntaxError, InvalidCode, NeverSettled:
+	case JavaScriptError, ScriptError, SyntaxError, InvalidCode, NeverSettled:
 		return ""
 	default:
 		return e.Class

@@ -68,6 +68,7 @@ type measurement struct {
 	guardDone chan struct{} // closed when the guard has returned
 	// The largest resident set in bytes, and the CPU time in nanoseconds.
 	observedPeak atomic.Int64
+	script       atomic.Pointer[forked] // the process of the script; nil where the worker itself runs it
 	observedCPU  atomic.Int64
 	cpuBase      time.Duration
 	cpuKnown     bool
@@ -127,11 +128,17 @@ func (e *execution) run(ctx context.Context, host wire.Host, bindings []byte) (*
 func (e *execution) stopGuard() {
 	close(e.guardStop)
 	<-e.guardDone
+	if f := e.script.Load(); f != nil {
+		f.meter.close()
+	}
 }
 
 // peakResident returns the largest resident set during this job as far as the kernel
 // tells, else the present one, in bytes.
 func (e *execution) peakResident() int64 {
+	if f := e.script.Load(); f != nil {
+		return f.meter.peak()
+	}
 	if time.Since(e.startedAt) > pollEvery { // before that, the worker cannot have released anything
 		if peak := e.meter.peak(); peak > e.peakBefore {
 			return peak
@@ -202,9 +209,13 @@ func (e *execution) cpuTime() time.Duration {
 	if !e.cpuKnown {
 		return e.clock.Active()
 	}
-	now, ok := worker.ProcessCPU(e.proc.Pid)
-	if !ok {
+	_, pid := e.usage()
+	now, ok := worker.ProcessCPU(pid)
+	switch {
+	case !ok:
 		return 0
+	case pid != e.proc.Pid:
+		return now // it counts from its start
 	}
 	return now - e.cpuBase
 }
@@ -256,7 +267,8 @@ func (e *execution) guard(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		rss := e.meter.resident()
+		meter, _ := e.usage()
+		rss := meter.resident()
 		e.observedPeak.Store(max(e.observedPeak.Load(), rss))
 		if !closely && rss > e.base+e.job.Limits.MemoryBytes/2 {
 			closely = true
@@ -268,7 +280,7 @@ func (e *execution) guard(ctx context.Context) {
 		case e.base > 0 && rss > most:
 			e.stop(killedMemory)
 			return
-		case e.meter.threads() > maxThreads:
+		case meter.threads() > maxThreads:
 			e.stop(killedThreads)
 			return
 		case used > cpu+e.grace, e.clock.Active() > worker.Starved*cpu+e.grace:
@@ -295,6 +307,7 @@ func (e *execution) serve(ctx context.Context) error {
 				err = wire.ErrFrame
 			}
 			e.accepted = true
+			err = errors.Join(err, e.follow())
 		case wire.KindCall:
 			e.clock.Pause()
 			err = e.call(ctx, f)

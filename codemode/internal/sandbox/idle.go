@@ -31,6 +31,9 @@ func maxIdleWorkers() int { return 4 * runtime.NumCPU() }
 // checkReuse records what the worker has used so far, and reports whether it may run
 // another script.
 func (p *process) checkReuse() bool {
+	if !p.awaitForked() {
+		return false
+	}
 	p.cpuAtIdle, _ = worker.ProcessCPU(p.proc.Pid)
 	p.peakBefore = p.meter.peak()
 	if p.cpuAtIdle > time.Duration(p.owner.cpuMs)*time.Millisecond+reuseCPU {

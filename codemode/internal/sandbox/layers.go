@@ -41,7 +41,6 @@ func (s *Sandbox) tryPrograms(programs []program) error {
 }
 
 // tryProgram starts the pool with all layers, else with as many as work together.
-// tryProgram starts the pool with all layers, else with as many as work together.
 func (s *Sandbox) tryProgram(program program) error {
 	try := func(layers []string) error {
 		p, first, err := openPool(s.opts, program, layers)
@@ -51,6 +50,9 @@ func (s *Sandbox) tryProgram(program program) error {
 		s.pool, s.layers = p, layers
 		p.addFirst(first)
 		return nil
+	}
+	if i := s.opts.Interpreter; i != nil {
+		return try(i.Layers)
 	}
 	err := try(s.opts.Layers)
 	if err == nil || errors.Is(err, errOtherBuild) {

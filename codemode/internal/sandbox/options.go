@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/koan-go/koan/codemode/internal/wire"
@@ -33,6 +34,9 @@ type Options struct {
 	// the worker binary beside this executable if it is of the same build, else this
 	// executable started again.
 	Program string
+	// Interpreter makes workers of a program of the machine instead, which forks for each script. nil means
+	// workers of this build.
+	Interpreter *Interpreter
 	// Layers are the layers of isolation to use where they are available (worker.Layers).
 	// nil means all of them.
 	Layers []string
@@ -46,6 +50,14 @@ type Options struct {
 	KillGrace time.Duration
 	// StartTimeout bounds the start of one worker. 0 means 10 s.
 	StartTimeout time.Duration
+}
+
+// Interpreter is how a worker is started that becomes a program of the machine. It confines itself with all its
+// layers or ends; it speaks the frames of a worker, and runs each script in a process of its own, a child of it.
+type Interpreter struct {
+	Args   []string             // of the program of workers
+	Attr   *syscall.SysProcAttr // with which it is started
+	Layers []string
 }
 
 func (o Options) withDefaults() (Options, error) {

@@ -94,7 +94,7 @@ func openPool(opts Options, program program, layers []string) (*pool, *process, 
 func (p *pool) runSpawner(prepared chan<- error) {
 	defer close(p.spawnerDone)
 	runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-	spawner, err := newSpawner(p.program, p.layers)
+	spawner, err := newSpawner(p.program, p.layers, p.opts.Interpreter)
 	prepared <- err
 	if err != nil {
 		return

@@ -49,6 +49,7 @@ type process struct {
 	base      int64  // resident bytes without a job
 	exited    chan struct{}
 	meter     *meter
+	forks     bool // it runs each script in a child of its own
 	use
 
 	mu     sync.Mutex
@@ -100,7 +101,7 @@ func launch(program program, layers []string, from *spawner, log *slog.Logger) (
 		closeAll(inW, outR, errR)
 		return nil, fmt.Errorf("sandbox: start a worker: %w", err)
 	}
-	p := &process{isolation: worker.Isolation(layers), proc: proc, pipes: pipes{in: inW, out: outR}, exited: make(chan struct{}), meter: newMeter(proc.Pid)}
+	p := &process{forks: from.interpreter != nil, isolation: worker.Isolation(layers), proc: proc, pipes: pipes{in: inW, out: outR}, exited: make(chan struct{}), meter: newMeter(proc.Pid)}
 	p.r = wire.NewReader(bufio.NewReaderSize(outR, 64<<10), readyBytes)
 	p.w = wire.NewWriter(inW)
 	go p.reap(errR)
@@ -108,8 +109,8 @@ func launch(program program, layers []string, from *spawner, log *slog.Logger) (
 }
 
 // startProcess starts a worker directly from this process.
-func startProcess(program program, layers []string, files [3]*os.File, dir string, attr *syscall.SysProcAttr) (*os.Process, error) {
-	return os.StartProcess(program.exec, append([]string{program.exec}, worker.Args(layers)...), &os.ProcAttr{
+func startProcess(program program, args []string, files [3]*os.File, dir string, attr *syscall.SysProcAttr) (*os.Process, error) {
+	return os.StartProcess(program.exec, append([]string{program.exec}, args...), &os.ProcAttr{
 		Dir: dir, Env: worker.Environment(), Files: files[:], Sys: attr,
 	})
 }

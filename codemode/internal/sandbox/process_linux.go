@@ -41,8 +41,9 @@ func pin(path string) program {
 
 // spawner starts the workers of a pool. It belongs to one thread.
 type spawner struct {
-	attr    *syscall.SysProcAttr
-	rootDir *os.File // the empty directory that becomes the workers' root, or nil
+	interpreter *Interpreter // nil for workers of this build
+	attr        *syscall.SysProcAttr
+	rootDir     *os.File // the empty directory that becomes the workers' root, or nil
 	// launcher starts all workers but the first, which is started directly to show whether
 	// the layers work; nil if it is not running.
 	launcher *launcher
@@ -53,7 +54,10 @@ type spawner struct {
 // newSpawner returns a spawner for layers. It must be called on the thread that starts the
 // workers: with Landlock it restricts this thread, and the parent death signal that kills
 // workers follows the thread rather than the process.
-func newSpawner(program program, layers []string) (*spawner, error) {
+func newSpawner(program program, layers []string, of *Interpreter) (*spawner, error) {
+	if of != nil {
+		return &spawner{interpreter: of, attr: of.Attr}, nil
+	}
 	s := &spawner{attr: worker.Attributes(layers)}
 	namespaced := slices.Contains(layers, worker.LayerNamespaces)
 	if namespaced {
@@ -94,7 +98,11 @@ func (s *spawner) start(program program, layers []string, files [3]*os.File, log
 	if s.rootDir != nil {
 		dir = "/proc/self/fd/" + strconv.Itoa(int(s.rootDir.Fd()))
 	}
-	p, err := startProcess(program, layers, files, dir, s.attr)
+	args := worker.Args(layers)
+	if s.interpreter != nil {
+		args = s.interpreter.Args
+	}
+	p, err := startProcess(program, args, files, dir, s.attr)
 	s.started = s.started || err == nil
 	return p, err
 }
@@ -140,6 +148,9 @@ const asOverhead = 80 << 20
 // limit sets rlimits on the worker's memory and CPU time from outside, where it cannot raise
 // them. It returns an error unless all of them are set.
 func (p *process) limit(l wire.Limits) error {
+	if p.forks { // each script's process sets its own
+		return nil
+	}
 	if p.ready.DataBytes <= 0 || p.ready.SizeBytes <= 0 {
 		return fmt.Errorf("sandbox: the worker could not measure itself")
 	}
@@ -240,4 +251,20 @@ func endOf(s *os.ProcessState) processEnd {
 		return endKilled
 	}
 	return endUnknown
+}
+
+// scriptsOf returns the processes that a worker has forked.
+func scriptsOf(pid int) []int {
+	of := strconv.Itoa(pid)
+	text, err := os.ReadFile("/proc/" + of + "/task/" + of + "/children")
+	if err != nil {
+		return nil
+	}
+	var out []int
+	for _, f := range bytes.Fields(text) {
+		if child, err := strconv.Atoi(string(f)); err == nil {
+			out = append(out, child)
+		}
+	}
+	return out
 }

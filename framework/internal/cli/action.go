@@ -450,7 +450,7 @@ func exists(path string) bool {
 // writeAction writes the file of an action that is not there yet, in no language.
 func (c *actionCommands) writeAction(path string, text []byte) error {
 	name := strings.TrimSuffix(path, filepath.Ext(path))
-	for _, extension := range []string{".js", ".ts"} {
+	for _, extension := range []string{".js", ".ts", ".py"} {
 		if other := name + extension; other != path && exists(other) {
 			return usage(fmt.Errorf("%s is that action already; rename or remove it first", other))
 		}

@@ -37,7 +37,9 @@ func (c *command) validate() *cobra.Command {
 				return err
 			}
 			defer stop()
-			input, err := json.Marshal(map[string]string{"code": code})
+			members := map[string]any{"code": code}
+			nameLanguage(members, args[0])
+			input, err := json.Marshal(members)
 			if err != nil {
 				return failed(err)
 			}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -43,7 +44,7 @@ type runFlags struct {
 // runTexts are the flags that are texts, by the name of their input.
 var runTexts = []struct{ input, flag, help string }{
 	{"set", "set", "default set of every call"},
-	{"language", "language", "javascript or typescript; both are accepted by default"},
+	{"language", "language", "javascript, typescript or python; by default that of the file's name, else the first of codeMode.languages"},
 	{"entryFunction", "entry-function", "function to call after the script"},
 	{"idempotencyKey", "idempotency-key", "run at most once: the same key and script return the first result again"},
 	{"correlationId", "correlation-id", "your own id of what the run belongs to, for the journal"},
@@ -147,6 +148,13 @@ func (c *scripts) withQuestions(ctx context.Context, i Instance) context.Context
 	return ask.With(ctx, newFormTerminal(c.app.Stdin, c.app.Stderr, i.Values().Duration("server.askTimeoutMs")))
 }
 
+// nameLanguage sets the language of a script in a file whose name says it, unless it is set.
+func nameLanguage(input map[string]any, file string) {
+	if input["language"] == nil && filepath.Ext(file) == ".py" {
+		input["language"] = "python"
+	}
+}
+
 func (c *scripts) runScript(ctx context.Context, files []string, input map[string]any, f runFlags) error {
 	code := ""
 	if len(files) > 0 {
@@ -155,6 +163,7 @@ func (c *scripts) runScript(ctx context.Context, files []string, input map[strin
 			return err
 		}
 		input["code"] = code
+		nameLanguage(input, files[0])
 	}
 	raw, err := json.Marshal(input)
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"os/signal"
 	"runtime"
 	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/koan-go/koan/framework/mounts"
 	"github.com/koan-go/koan/framework/seccomp"
 )
 
@@ -54,7 +54,7 @@ func (j *Jail) start() (pid int, err error) {
 	go func() {
 		defer close(done)
 		runtime.LockOSThread() // for good: the thread ends with the goroutine
-		if err = dropPrivileges(); err != nil {
+		if err = mounts.DropPrivileges(); err != nil {
 			return
 		}
 		pid, err = syscall.ForkExec(j.Program, append([]string{j.Program}, j.Args...), &syscall.ProcAttr{
@@ -63,26 +63,6 @@ func (j *Jail) start() (pid int, err error) {
 	}()
 	<-done
 	return pid, err
-}
-
-// dropPrivileges takes from the calling thread, and from what it starts, all that root may do. What is left of root
-// is the owner of files: those that the program is shown are mounted so that nobody writes to them.
-func dropPrivileges() error {
-	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
-		if _, _, errno := unix.RawSyscall(unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, c, 0); errno != 0 && errno != unix.EINVAL {
-			return fmt.Errorf("bound capabilities: %w", errno)
-		}
-	}
-	// A user namespace of one user does not allow it, and has no other groups.
-	if _, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, 0, 0, 0); errno != 0 && errno != unix.EPERM {
-		return fmt.Errorf("groups: %w", errno)
-	}
-	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var none [2]unix.CapUserData
-	if _, _, errno := unix.RawSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none[0])), 0); errno != 0 {
-		return fmt.Errorf("capabilities: %w", errno)
-	}
-	return nil
 }
 
 // await waits for the end of the program, and reaps what else ends meanwhile.

@@ -6,8 +6,9 @@ package sources
 
 import (
 	"github.com/koan-go/koan/codemode/internal/language"
-	"github.com/koan-go/koan/codemode/internal/language/javascript/source"
+	javascript "github.com/koan-go/koan/codemode/internal/language/javascript/source"
+	python "github.com/koan-go/koan/codemode/internal/language/python/source"
 )
 
 // All returns the languages. The first one is that of scripts which name none.
-func All() []language.Source { return []language.Source{source.JavaScript{}} }
+func All() []language.Source { return []language.Source{javascript.JavaScript{}, python.Python{}} }

@@ -1,0 +1,196 @@
+"""koan.code.validate for Python: syntax, and the names, options and literal inputs of SDK."""
+
+from __future__ import annotations
+
+import ast
+import json
+from typing import Any, NoReturn
+
+from .encoding import Encoder, NotJSON
+from .names import did_you_mean, server_module, snake, tool_function
+from .program import compiled, parse
+from .sdk import Method, Namespace, build
+from .session import Session
+
+_MOST = 100
+
+
+def run(session: Session) -> NoReturn:
+    """Check a job's script, and end the process with what was found."""
+    checker = Checker(session)
+    try:
+        tree = parse(session.job["code"])
+        compiled(session.job["code"])
+    except SyntaxError as e:
+        fault = session.syntax_fault(e)
+        checker.found.append({"severity": "error", "code": "parse", "message": fault["message"], "hint": fault["hint"], "line": fault["line"], "column": fault["column"]})
+    except (RecursionError, MemoryError):
+        checker.found.append({"severity": "error", "code": "parse", "message": "the script is nested too deeply to be compiled", "line": 1, "column": 1})
+    else:
+        checker.visit(tree)
+    session.finish({"diagnostics": checker.found[:_MOST]})
+
+
+class Checker(ast.NodeVisitor):
+    """Finds uses of SDK and of servers that cannot work."""
+
+    def __init__(self, session: Session) -> None:
+        self.found: list[dict[str, Any]] = []
+        self._session = session
+        self._sdk = build(session)
+        self._servers = {server_module(s["id"]): s for s in session.bindings.get("servers") or []}
+        self._aliases: dict[str, str] = {}
+        self._reported: set[int] = set()
+
+    def _add(self, node: ast.AST, code: str, message: str, hint: str = "", path: str = "") -> None:
+        at: dict[str, Any] = {}
+        self._session.place_at(at, getattr(node, "lineno", 1), getattr(node, "col_offset", 0))
+        at.pop("source", None)
+        self.found.append({"severity": "error", "code": code, "message": message, "hint": hint, "path": path, **at})
+
+    def visit_Import(self, node: ast.Import) -> None:
+        for name in node.names:
+            head, _, module = name.name.partition(".")
+            if head == "servers" and module:
+                self._server(node, module)
+                if name.asname:
+                    self._aliases[name.asname] = module
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        head, _, module = (node.module or "").partition(".")
+        if head != "servers":
+            return
+        for name in node.names:
+            if not module:
+                self._server(node, name.name)
+                self._aliases[name.asname or name.name] = name.name
+            elif self._server(node, module) and name.name != "*":
+                self._function(node, module, name.name)
+
+    def _server(self, node: ast.AST, module: str) -> bool:
+        if module in self._servers:
+            return True
+        self._add(
+            node, "unknown_module", f"there is no module servers.{module}{did_you_mean(module, self._servers)}", "There are: " + (", ".join(sorted(self._servers)) or "none") + "."
+        )
+        return False
+
+    def _function(self, node: ast.AST, module: str, name: str) -> None:
+        server = self._servers[module]
+        if server.get("any") or name.startswith("__") or name in ("raw", "resources", "prompts") or not server.get("tools"):
+            return
+        known = {n for t in server["tools"] for n in (tool_function(t["name"]), snake(tool_function(t["name"])))}
+        if name not in known:
+            self._add(node, "unknown_export", f"servers.{module} has no function {name!r}{did_you_mean(name, known)}")
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        path = _path(node)
+        if path and path[0] == "SDK" and id(node) not in self._reported:
+            self._member(node, path)
+        elif path and path[0] == "servers" and len(path) >= 3 and path[1] in self._servers and id(node) not in self._reported:
+            self._function(node, path[1], path[2])
+        elif path and len(path) == 2 and path[0] in self._aliases and self._aliases[path[0]] in self._servers:
+            self._function(node, self._aliases[path[0]], path[1])
+        if path:
+            self._mark(node)
+        else:
+            self.generic_visit(node)
+
+    def _mark(self, node: ast.expr) -> None:
+        while isinstance(node, ast.Attribute):
+            self._reported.add(id(node))
+            node = node.value
+
+    def _member(self, node: ast.Attribute, path: list[str]) -> None:
+        at: Any = self._sdk
+        for i, name in enumerate(path[1:]):
+            if not isinstance(at, Namespace):
+                return
+            try:
+                at = getattr(at, name)
+            except AttributeError as e:
+                self._add(node, self._code(path[: i + 1], at, name), str(e))
+                return
+
+    def _code(self, before: list[str], at: Namespace, name: str) -> str:
+        if before == ["SDK", "Entities"]:
+            return "unknown_entity"
+        if before == ["SDK"]:
+            return "unknown_domain"
+        if before == ["SDK", "Servers"]:
+            return "unknown_server"
+        if before[:2] == ["SDK", "Entities"]:
+            entity = next((e for e in self._session.bindings["entities"] if e["name"] == before[2]), {})
+            writes = ("create", "upsert", "upsertMany", "patch", "delete", "deleteMany", "updateByQuery", "deleteByQuery")
+            if entity.get("readOnly") and (name in writes or name in map(snake, writes)):
+                return "read_only_entity"
+        return "unknown_method"
+
+    def visit_Call(self, node: ast.Call) -> None:
+        path = _path(node.func)
+        if path and path[0] == "SDK":
+            method = self._resolve(path)
+            if isinstance(method, Method):
+                self._input(node, method)
+        self.generic_visit(node)
+
+    def _resolve(self, path: list[str]) -> Any:
+        at: Any = self._sdk
+        for name in path[1:]:
+            if not isinstance(at, Namespace):
+                return None
+            try:
+                at = getattr(at, name)
+            except AttributeError:
+                return None
+        return at
+
+    def _input(self, node: ast.Call, method: Method) -> None:
+        """Have the operation check the input that a call's literals make, if all of it is literal."""
+        try:
+            if any(k.arg is None for k in node.keywords):
+                return
+            args = tuple(ast.literal_eval(a) for a in node.args)
+            options = {str(k.arg): ast.literal_eval(k.value) for k in node.keywords}
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            return
+        try:
+            given, _ = method.input(args, options)
+            body = Encoder("the input", result=False).encode(given)
+        except TypeError as e:
+            self._add(node, "invalid_argument", str(e), path=e.path if isinstance(e, NotJSON) else "")
+            return
+        reply = self._session.channel.call(method.operation, body)
+        if reply.status == 0:
+            return
+        fault = json.loads(reply.body)
+        details = fault.get("details")
+        if not isinstance(details, list) or not details:
+            details = [{"path": fault.get("path", ""), "message": fault["message"]}]
+        for d in details[:10]:
+            self._add(node, _diagnostic(fault["code"], d), d["message"], fault["hint"], d.get("path", ""))
+
+
+def _diagnostic(code: str, detail: dict[str, Any]) -> str:
+    """Return the code of a diagnostic for what an operation rejects."""
+    message = detail["message"]
+    for text, name in (
+        ("operator", "unknown_operator"),
+        ("relationship", "unknown_relationship"),
+        ("field", "unknown_field"),
+        ("unknown member", "unknown_option"),
+    ):
+        if ("unknown" in message or "no " in message) and text in message:
+            return name
+    return "unknown_set" if code == "unknown_set" else "invalid_argument"
+
+
+def _path(node: ast.AST) -> list[str]:
+    """Return the names of `a.b.c`; none for anything else."""
+    names: list[str] = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return []
+    return [node.id, *reversed(names)]

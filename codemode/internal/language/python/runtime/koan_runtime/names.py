@@ -1,0 +1,45 @@
+"""Names: of Python, and of the SDK."""
+
+from __future__ import annotations
+
+import difflib
+import keyword
+import re
+from collections.abc import Iterable
+
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def snake(name: str) -> str:
+    """Return the snake_case spelling of a camelCase name."""
+    return "_".join(_WORD.sub("_", name).lower().split("_")) if name else name
+
+
+def tool_function(name: str) -> str:
+    """Return the guide's name of a tool's function: split on `.`, `_` and `-`, joined with `_`."""
+    if name.isidentifier():
+        out = name
+    else:
+        out = "_".join(p for p in re.split(r"[._-]", name) if p)
+        out = re.sub(r"\W", "_", out).lower()
+    if not out or out[0].isdigit():
+        out = "_" + out
+    return out + "_" if keyword.iskeyword(out) else out
+
+
+def server_module(server_id: str) -> str:
+    """Return the name of a server's module."""
+    out = re.sub(r"\W", "_", snake(server_id.replace("-", "_").replace(".", "_")))
+    out = re.sub(r"_+", "_", out).strip("_") or "server"
+    if out[0].isdigit():
+        out = "_" + out
+    return out + "_" if keyword.iskeyword(out) else out
+
+
+def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """Return the end of a message that names what is near, "" if nothing is."""
+    names = [str(k) for k in known]
+    near = difflib.get_close_matches(name, names, n=1, cutoff=cutoff)
+    if not near:
+        near = [k for k in names if snake(k) == snake(name) or k.lower() == name.lower()][:1]
+    return f"; did you mean {near[0]!r}?" if near else ""

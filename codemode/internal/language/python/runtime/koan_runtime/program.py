@@ -1,0 +1,102 @@
+"""A script's text, compiled: what a notebook takes (top-level await, a last expression) and a top-level return."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from types import CodeType
+
+from .session import SCRIPT
+
+LAST = "__koan_last__"
+RETURN = "__koan_return__"
+RESULT_NAMES = ("__codemode_result__", "result")
+ENTRIES = ("main", "run")
+
+_FENCE = re.compile(r"\A\s*```[ \t]*([\w+-]*)[ \t]*\n(.*?)\n?[ \t]*```\s*\Z", re.DOTALL)
+
+
+@dataclass
+class Program:
+    """A script that compiles."""
+
+    code: CodeType
+    tree: ast.Module
+    entry: str  # the function to call after the script, "" for none
+    lone: bool  # the script is one function and nothing else
+
+
+def unfenced(text: str) -> str:
+    """Return a script without the one code fence around it; lines keep their numbers."""
+    found = _FENCE.match(text)
+    if found is None:
+        return text
+    return "\n" * text[: found.start(2)].count("\n") + found.group(2)
+
+
+def parse(text: str) -> ast.Module:
+    """Return the syntax tree of a script, or raise SyntaxError without a traceback."""
+    try:
+        if "\0" in text:
+            raise SyntaxError("source code cannot contain null bytes", (SCRIPT, 1, 1, ""))
+        return compile(unfenced(text), SCRIPT, "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    except SyntaxError as e:
+        raise e.with_traceback(None)
+    except ValueError as e:
+        raise SyntaxError(str(e), (SCRIPT, 1, 1, "")) from None
+
+
+def compiled(text: str) -> Program:
+    """Return the program of a script, or raise SyntaxError without a traceback."""
+    tree = parse(text)
+    entry, lone = entry_of(tree), False
+    body = tree.body
+    if len(body) == 1 and isinstance(body[0], (ast.FunctionDef, ast.AsyncFunctionDef)):
+        lone = True
+        entry = body[0].name
+    elif body and isinstance(body[-1], ast.Expr):
+        last = body[-1]
+        lone = len(body) == 1 and isinstance(last.value, ast.Lambda)
+        entry = LAST if lone else entry
+        assign = ast.Assign(targets=[ast.Name(LAST, ast.Store())], value=last.value)
+        body[-1] = ast.fix_missing_locations(ast.copy_location(assign, last))
+    tree = ast.fix_missing_locations(_Returns().visit(tree))
+    try:
+        code = compile(tree, SCRIPT, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    except SyntaxError as e:
+        raise e.with_traceback(None)
+    except ValueError as e:
+        raise SyntaxError(str(e), (SCRIPT, 1, 1, "")) from None
+    return Program(code, tree, entry, lone)
+
+
+def entry_of(tree: ast.Module) -> str:
+    """Return the name of a function `main` or `run` that no statement calls, "" if there is none."""
+    defined = {n.name for n in tree.body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))}
+    called = {n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+    for name in ENTRIES:
+        if name in defined and name not in called:
+            return name
+    return ""
+
+
+class _Returns(ast.NodeTransformer):
+    """Makes a top-level return end the script."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return node
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        return node
+
+    def visit_Return(self, node: ast.Return) -> ast.AST:
+        value = node.value or ast.Constant(None)
+        call = ast.Call(ast.Name(RETURN, ast.Load()), [value], [])
+        return ast.fix_missing_locations(ast.copy_location(ast.Raise(call, None), node))

@@ -1,0 +1,151 @@
+"""The package `servers`: wrappers of the tools of all servers, as coroutines."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.abc
+import importlib.machinery
+import sys
+import types
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from .channel import Reply
+from .loop import Calls
+from .names import did_you_mean, server_module, snake, tool_function
+from .sdk import joined
+
+NAME = "servers"
+_WHOLE = "whole:"
+_FILES = "files:"
+
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds `servers` and its modules."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+        self.modules: dict[str, dict[str, Any]] = {}
+        for server in calls.session.bindings.get("servers") or []:
+            self.modules.setdefault(server_module(server["id"]), server)
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        head, _, rest = fullname.partition(".")
+        if head != NAME or ("." in rest):
+            return None
+        if rest and rest not in self.modules:
+            known = ", ".join(sorted(self.modules)) or "none"
+            raise ModuleNotFoundError(f"No module named {fullname!r}{did_you_mean(rest, self.modules)}; there are: {known}", name=fullname)
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=not rest)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        return ServerModule(spec.name) if "." in spec.name else ServersPackage(spec.name)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        _, _, rest = module.__name__.partition(".")
+        if not rest:
+            module.__dict__["__all__"] = list(self.modules)
+            return
+        fill(module, self._calls, self.modules[rest])
+
+
+class ServersPackage(types.ModuleType):
+    """`servers`: its members are imported at first use."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        import importlib
+
+        try:
+            return importlib.import_module(f"{NAME}.{name}")
+        except ModuleNotFoundError as e:
+            raise AttributeError(str(e)) from None
+
+
+class ServerModule(types.ModuleType):
+    """`servers.<server_module>`."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        dynamic = self.__dict__.get("_dynamic")
+        if dynamic is not None:
+            return dynamic(name)
+        known = [k for k in self.__dict__ if not k.startswith("_")]
+        listed = ", ".join(known[:40]) or "nothing"
+        raise AttributeError(f"module {self.__name__!r} has no function {name!r}{did_you_mean(name, known)}; it has {listed}")
+
+
+def fill(module: types.ModuleType, calls: Calls, server: dict[str, Any]) -> None:
+    """Define the functions of a server's module."""
+    raw = types.SimpleNamespace()
+    names: list[str] = []
+    for tool in server.get("tools") or []:
+        for name in dict.fromkeys((tool_function(tool["name"]), snake(tool_function(tool["name"])))):
+            if name in module.__dict__:
+                continue
+            names.append(name)
+            module.__dict__[name] = wrapper(calls, server, tool, name, whole=False)
+            setattr(raw, name, wrapper(calls, server, tool, name, whole=True))
+    for group in server.get("groups") or []:
+        members = {f["name"]: wrapper(calls, server, {"name": f["name"], "id": f["id"], "leading": f.get("leading")}, f["name"], whole=False) for f in group["functions"]}
+        module.__dict__[group["name"].lstrip("$")] = types.SimpleNamespace(**members)
+    module.__dict__["raw"] = raw
+    module.__dict__["__all__"] = names
+    module.__dict__["__meta__"] = {
+        "serverId": server["id"],
+        "name": server.get("name", ""),
+        "version": server.get("version", ""),
+        "tools": [{"name": t["name"], "function": tool_function(t["name"]), "description": t.get("description", "")} for t in server.get("tools") or []],
+    }
+    if any_id := server.get("any"):
+        module.__dict__["_dynamic"] = lambda name: wrapper(calls, server, {"name": name, "id": any_id, "any": name}, name, whole=False)
+
+
+def wrapper(calls: Calls, server: dict[str, Any], tool: dict[str, Any], name: str, whole: bool) -> Callable[..., Awaitable[Any]]:
+    """Return the coroutine function that calls a tool."""
+
+    async def call(*args: Any, **members: Any) -> Any:
+        given: Any = joined(name, tool.get("leading") or [], args, members)
+        if tool.get("any"):
+            given = {"tool": tool["any"], "input": given}
+        operation = (_WHOLE if whole else "") + tool["id"]
+        return await started(calls, operation, given, (server["id"], tool["name"]), whole)
+
+    call.__name__ = name
+    call.__qualname__ = name
+    call.__doc__ = tool.get("description")
+    return call
+
+
+async def started(calls: Calls, operation: str, members: Any, tool: Any, whole: bool = False) -> Any:
+    """Start a call and wait for its output."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Any] = loop.create_future()
+
+    def settle(reply: Reply) -> None:
+        if future.done():
+            return
+        try:
+            future.set_result(calls.session.output(reply, operation, tool))
+        except Exception as e:
+            future.set_exception(e)
+
+    calls.start(operation, calls.session.input(members), settle)
+    out = await future
+    return out["result"] if whole and isinstance(out, dict) and "result" in out else out
+
+
+def call_tool(calls: Calls) -> Callable[..., Awaitable[Any]]:
+    """Return callTool, which calls any operation by its id."""
+
+    async def callTool(id: str, params: Any = None) -> Any:  # noqa: N802
+        return await started(calls, _FILES + id, {} if params is None else params, ("", id))
+
+    return callTool
+
+
+def install(calls: Calls) -> None:
+    """Have imports find `servers`."""
+    sys.meta_path.insert(0, Finder(calls))

@@ -1,0 +1,114 @@
+package python_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+func TestResults(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ code, result string }{
+		"an assigned result":         {`result = {"a": 1}`, `{"a":1}`},
+		"the last expression":        {"x = 2\nx * 21", `42`},
+		"an awaited last expression": {"import asyncio\nasync def f():\n    await asyncio.sleep(0)\n    return 5\nawait f()", `5`},
+		"a top-level return":         {"for i in range(5):\n    if i == 3:\n        return i", `3`},
+		"a function main":            {"def main():\n    return 'm'", `"m"`},
+		"a coroutine run with args":  {"async def run(args):\n    return args.name", `"Koan"`},
+		"a main that is called":      {"def main():\n    global result\n    result = 1\nmain()", `1`},
+		"asyncio.run":                {"import asyncio\nasync def main():\n    global result\n    await asyncio.sleep(0.01)\n    result = 'done'\nasyncio.run(main())", `"done"`},
+		"a code fence":               {"```python\n1 + 1\n```", `2`},
+		"nothing":                    {"x = 1", ``},
+		"exact integers":             {"[2**53, 2**53 + 1, -1]", `[9007199254740992,"9007199254740993",-1]`},
+		"decimals and times":         {"from decimal import Decimal\nfrom datetime import datetime, date, timezone\n[Decimal('1.10'), date(2026,1,2), datetime(2026,1,2,3,4,5,tzinfo=timezone.utc)]", `["1.10","2026-01-02","2026-01-02T03:04:05Z"]`},
+		"tuples, sets, dataclasses":  {"from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\n[(1, 2), {3}, P(4)]", `[[1,2],[3],{"x":4}]`},
+		"numbers that are none":      {"[float('nan'), float('inf')]", `[null,null]`},
+		"sys.exit(0)":                {"import sys\nresult = 1\nsys.exit(0)", `1`},
+		"arguments":                  {"[SDK.args.name, SDK.args['list'][0].a, SDK.run.set, SDK.run.dry_run]", `["Koan",1,"default",false]`},
+		"a lambda":                   {"lambda: 7", `7`},
+		"the clock":                  {"from datetime import datetime\nimport time\n[datetime.now().isoformat()[:19], int(time.time())]", `["2023-11-14T22:13:20",1700000000]`},
+		"a file":                     {"open('/workspace/x', 'w').write('hi')\nopen('x').read()", `"hi"`},
+		"a thread":                   {"import threading\nout = []\nt = threading.Thread(target=lambda: out.append(1))\nt.start(); t.join()\nout", `[1]`},
+		"executors":                  {"import asyncio\nawait asyncio.to_thread(lambda: 3)", `3`},
+		"an absent module":           {"try:\n    import numpy\nexcept ImportError:\n    result = 'none'", `"none"`},
+		"hasattr":                    {"hasattr(SDK.Entities, 'Nothing')", `false`},
+		"modules of the library":     {"import sqlite3, xml.etree.ElementTree, statistics\nstatistics.mean([1, 3])", `2`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, _ := execute(t, job(c.code))
+			require.Nil(t, r.Fault, "%+v", r.Fault)
+			require.Equal(t, c.result, string(r.Result))
+		})
+	}
+}
+
+func TestCalls(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		code, result string
+		calls        []string
+	}{
+		"keywords":         {`SDK.Entities.Todo.collection(filter={"done": False}, sort="-title", page_size=10).items[0].title`, `"milk"`, []string{`koan::Todo.collection {"filter":{"done":false},"sort":"-title","pageSize":10}`}},
+		"a dict":           {`SDK.Entities.Todo.collection({"pageSize": 3})["totalCount"]`, `2`, []string{`koan::Todo.collection {"pageSize":3}`}},
+		"members as such":  {`import json` + "\n" + `p = SDK.Entities.Todo.collection(with_="tags")` + "\n" + `[p.items[1].items, len(json.dumps(p)) > 10, dict(p.items[0])]`, `[4,true,{"id":"1","title":"milk","items":3}]`, []string{`koan::Todo.collection {"with":"tags"}`}},
+		"a number":         {`SDK.Entities.Todo.count({"done": True})`, `2`, []string{`koan::Todo.count {"filter":{"done":true}}`}},
+		"a lone set":       {`SDK.Entities.Todo.count("other")`, `2`, []string{`koan::Todo.count {"set":"other"}`}},
+		"patch":            {`SDK.Entities.Todo.patch("1", {"title": "x"}, if_version=2).big`, `"9007199254740993"`, []string{`koan::Todo.patch {"id":"1","changes":{"title":"x"},"ifVersion":2}`}},
+		"first page":       {`len(SDK.Entities.Todo.first_page(2).items)`, `2`, []string{`koan::Todo.collection {"page":1,"pageSize":2}`}},
+		"all":              {`[t.id for t in SDK.Entities.Todo.all(filter={"a": 1})]`, `["1","2"]`, []string{`koan::Todo.collection {"filter":{"a":1},"pageSize":200,"page":1,"count":true}`}},
+		"each":             {`[t.id for t in SDK.Entities.Todo.each()]`, `["1","2"]`, []string{`koan::Todo.collection {"pageSize":200,"page":1,"count":false}`}},
+		"findById":         {`SDK.Entities.Todo.find_by_id("9") is None`, `true`, []string{`koan::Todo.get-by-id {"id":"9"}`}},
+		"a caught fault":   {"from koan.errors import KoanError\ntry:\n    SDK.Entities.Todo.getById('9')\nexcept KoanError as e:\n    result = [e.code, e.retry, 'findById' in e.hint]", `["not_found","fix",true]`, []string{`koan::Todo.get-by-id {"id":"9"}`}},
+		"servers":          {"import servers.github as github\na, b = await asyncio.gather(github.list_issues({'state': 'open'}), github.search(q='x'))\n[a, b.total]", `[[{"number":1}],"12345678901234567890"]`, []string{`start upstream::github::list-issues {"state":"open"}`, `start upstream::github::search {"q":"x"}`}},
+		"a failed wrapper": {"from servers.github import fail\nfrom koan.errors import ToolCallError\ntry:\n    await fail()\nexcept ToolCallError as e:\n    result = [e.code, e.server_id, e.tool_name]", `["upstream_error","github","fail"]`, []string{`start upstream::github::fail {}`}},
+		"upstreams":        {`SDK.Servers.github.list_issues(state="all")[0].number`, `1`, []string{`upstream::github::list-issues {"state":"all"}`}},
+		"meta":             {`import servers.github` + "\n" + `servers.github.__meta__["tools"][0]["function"]`, `"list_issues"`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, h := execute(t, job(c.code))
+			require.Nil(t, r.Fault, "%+v", r.Fault)
+			require.Equal(t, c.result, string(r.Result))
+			require.Equal(t, c.calls, h.calls)
+		})
+	}
+}
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		code, message string
+		of            fault.Code
+		line, column  int
+	}{
+		"an exception":          {"def f():\n    raise ValueError('no')\nx = 1\nf()", "ValueError: no", fault.ScriptError, 2, 5},
+		"a syntax error":        {"x = 1\ny = (", "SyntaxError: '(' was never closed", fault.SyntaxError, 2, 5},
+		"an uncaught fault":     {"\nSDK.Entities.Todo.get_by_id('9')", `no Todo has the id "9"`, fault.NotFound, 2, 1},
+		"an absent module":      {"import numpy", "No module named 'numpy'; scripts can import the standard library, servers, koan.errors", fault.CapabilityUnsupported, 1, 1},
+		"an unknown entity":     {"SDK.Entities.Tudo.all()", "AttributeError: SDK.Entities has no 'Tudo'; did you mean 'Todo'?; it has Todo", fault.ScriptError, 1, 1},
+		"a limit, even caught":  {"try:\n    SDK.Entities.Todo.create({})\nexcept BaseException:\n    pass\nresult = 1", "too many calls", fault.SDKCallsExceeded, 2, 5},
+		"a status":              {"import sys\nsys.exit(3)", "the script ended with the status 3", fault.ScriptError, 0, 0},
+		"bytes":                 {"b'x'", "the result is not JSON: bytes are not JSON", fault.ScriptError, 0, 0},
+		"recursion":             {"def f(): return f()\nf()", "RecursionError: maximum recursion depth exceeded", fault.ScriptError, 1, 0},
+		"an endless loop":       {"while True:\n    try:\n        pass\n    except BaseException:\n        pass", "", fault.Timeout, 0, 0},
+		"memory":                {"x = []\nwhile True:\n    x.append(bytearray(1 << 20))", "", fault.MemoryExceeded, 0, 0},
+		"one large allocation":  {"x = bytearray(1 << 30)", "", fault.MemoryExceeded, 0, 0},
+		"a wait without an end": {"await asyncio.Future()", "", fault.NeverSettled, 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, _ := execute(t, job(c.code))
+			require.NotNil(t, r.Fault)
+			require.Equal(t, c.of, r.Fault.Code, "%+v", r.Fault)
+			if c.message != "" {
+				require.Equal(t, c.message, r.Fault.Message)
+			}
+			if c.line > 0 {
+				require.Equal(t, c.line, r.Fault.Line, "%+v", r.Fault)
+			}
+			if c.column > 0 {
+				require.Equal(t, c.column, r.Fault.Column, "%+v", r.Fault)
+			}
+		})
+	}
+}
