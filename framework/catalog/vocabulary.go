@@ -88,7 +88,7 @@ func (o *EntityOperation) ReturnsRows() bool {
 
 var (
 	pageOptions      = []string{"filter", "q", "sort", "page", "pageSize", "cursor", "count", "fields", "with", "set"}
-	aggregateOptions = []string{"filter", "groupBy", "count", "sum", "avg", "min", "max", "having", "sort", "limit", "set"}
+	aggregateOptions = []string{"filter", "groupBy", "timeZone", "count", "sum", "avg", "min", "max", "having", "sort", "limit", "set"}
 	boundOptions     = []string{"maxAffected", "all", "set"}
 
 	reading  = Effects{ReadOnly: true, Idempotent: true}

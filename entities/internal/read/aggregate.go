@@ -38,6 +38,7 @@ type column struct {
 	name  string
 	call  call
 	by    sqltext.Unit // "" for none
+	zone  string       // in which the buckets of times begin
 	of    source       // nothing for call count
 	field catalog.Field
 	inner descriptor.Column // where the groups have it
@@ -47,6 +48,7 @@ type column struct {
 type position struct {
 	column     int
 	descending bool
+	nulls      nulls
 }
 
 // source is what a column is made of: a field, or the reference of a to-one
@@ -85,6 +87,9 @@ func (e *Engine) Aggregate(ctx context.Context, q Querier, a *Aggregate) (out []
 	if most == 0 {
 		most = DefaultRows
 	}
+	if err := a.checkZones(e.dialect); err != nil {
+		return nil, err
+	}
 	rows, err := e.query(ctx, q, e.aggregate(a, most+1))
 	if err != nil {
 		return nil, a.dataFault(err)
@@ -121,6 +126,20 @@ func (e *Engine) Aggregate(ctx context.Context, q Querier, a *Aggregate) (out []
 	buf = append(strconv.AppendBool(buf, more), '}')
 	return (&assembly{out: buf}).bytes(), nil
 }
+
+// checkZones ends in capability_unsupported where the database cannot make the buckets of a time zone.
+func (a *Aggregate) checkZones(d sqltext.Dialect) error {
+	for i := range a.columns {
+		if c := &a.columns[i]; c.inZone() && d.Bucket(c.by, c.zone) == nil {
+			return fault.New(fault.CapabilityUnsupported, "this database has no buckets in the time zone "+filter.Quote(c.zone)).WithPath("/timeZone").
+				WithHint("The app opened its SQLite database with a driver of its own, which knows no time zones. Leave timeZone out: buckets begin in UTC then.")
+		}
+	}
+	return nil
+}
+
+// inZone reports whether the column is a bucket of times, which begins in a zone: days have none.
+func (c *column) inZone() bool { return c.by != "" && c.of.column.Storage != descriptor.Day }
 
 // aggregate is the statement: the groups as a table of their own, so that having
 // and sort see plain columns.
@@ -176,6 +195,7 @@ func (x *statements) aggregate(a *Aggregate, limit int) *sqltext.Builder {
 		if p.descending {
 			b.Raw(" DESC")
 		}
+		writeNulls(b, p.nulls, p.descending)
 	}
 	return b.Raw(" LIMIT ").Arg(int64(limit))
 }
@@ -254,7 +274,7 @@ func (c *column) bucket(b *sqltext.Builder, t sqltext.Alias) {
 		writeBetween(b, b.Dialect.DayBucket(c.by), func() { filter.Column(b, t, &c.of.column) })
 		return
 	}
-	writeBetween(b, b.Dialect.Bucket(c.by), func() { b.Column(t, c.of.column.Name) })
+	writeBetween(b, b.Dialect.Bucket(c.by, c.zone), func() { b.Column(t, c.of.column.Name) })
 }
 
 // readable appends a reference where what it refers to may be read, else null.
@@ -295,6 +315,9 @@ func (a *Aggregate) dataFault(err error) error {
 	case strings.Contains(err.Error(), errFloatSum.Error()):
 		return fault.New(fault.InvalidPayload, "a sum of floats exceeds 1.8e308").
 			WithHint("Narrow the filter, or group more finely; avg computes a sum too.").Because(err)
+	case strings.Contains(err.Error(), "time zone") && strings.Contains(err.Error(), "not recognized"):
+		return fault.New(fault.CapabilityUnsupported, "the database server does not know this time zone").WithPath("/timeZone").
+			WithHint("Its copy of the IANA database is older than the one here: name a zone of the same time that is older, or update the server.").Because(err)
 	}
 	return err
 }

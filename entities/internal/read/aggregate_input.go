@@ -13,6 +13,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/database/sqltext"
+	"github.com/koan-go/koan/framework/database/zone"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -28,15 +29,19 @@ const ownName = `^[A-Za-z_][A-Za-z0-9_]{0,63}$`
 var ownNames = regexp.MustCompile(ownName)
 
 // aggregateInput is the input of an aggregate: it names columns of its result, too.
-type aggregateInput struct{ *input }
+type aggregateInput struct {
+	*input
+	zone string // of the buckets of times
+}
 
 // DecodeAggregate checks an input of the operation aggregate. It ends in
 // invalid_payload with everything that is wrong.
 func DecodeAggregate(raw json.RawMessage, e *descriptor.Entity, g filter.Graph) (*Aggregate, error) {
-	in := &aggregateInput{open(raw, e, g, aggregateKeys)}
+	in := &aggregateInput{input: open(raw, e, g, aggregateKeys)}
 	if in.members == nil {
 		return nil, in.err()
 	}
+	in.timeZone()
 	a := &Aggregate{Filter: in.filter(e, in.members, "")}
 	in.groupBy(a)
 	a.groups = len(a.columns)
@@ -64,6 +69,25 @@ func DecodeAggregate(raw json.RawMessage, e *descriptor.Entity, g filter.Graph) 
 	a.Limit = in.integer("limit", 0, 1, maxRows)
 	a.Query = in.query()
 	return a, in.err()
+}
+
+// timeZone reads the name of a zone; without one, buckets begin in UTC.
+func (in *aggregateInput) timeZone() {
+	in.zone = zone.UTC
+	v, ok := in.members["timeZone"]
+	if !ok {
+		return
+	}
+	name, ok := v.(string)
+	if !ok {
+		in.wrong("/timeZone", `timeZone must be the name of a time zone, such as "Europe/Berlin"`, "string", v)
+		return
+	}
+	if _, ok := zone.Load(name); !ok {
+		in.fail("/timeZone", "unknown time zone "+filter.Quote(fault.Clip(name, 64))+zone.Suggestion(name)+`; it takes names of the IANA database, such as "Europe/Berlin"`)
+		return
+	}
+	in.zone = name
 }
 
 // groupBy reads "a,b", {field, by, as}, or a list of such.
@@ -105,7 +129,7 @@ func (in *aggregateInput) group(a *Aggregate, v any, at string) {
 		return
 	}
 	of, known := in.source(name, at+"/field", group)
-	c := column{name: name, of: of, by: in.unit(of, known, m, at)}
+	c := column{name: name, of: of, by: in.unit(of, known, m, at), zone: in.zone}
 	if c.by != "" {
 		c.name += capitalize(string(c.by))
 	}
@@ -367,8 +391,9 @@ func (in *aggregateInput) positions(a *Aggregate) {
 	}
 	taken := map[int]bool{}
 	if v, ok := in.members["sort"]; ok {
-		for _, n := range in.names(v, "/sort", "columns") {
-			name, descending := strings.CutPrefix(n.name, "-")
+		names, _ := in.sortNames(v, "/sort", "columns")
+		for _, n := range names {
+			name, descending := n.descending()
 			i := slices.Index(known, name)
 			switch {
 			case i < 0:
@@ -378,7 +403,7 @@ func (in *aggregateInput) positions(a *Aggregate) {
 				in.fail(n.at, filter.Quote(name)+" is in the sort more than once")
 			}
 			taken[i] = true
-			a.order = append(a.order, position{i, descending})
+			a.order = append(a.order, position{i, descending, n.nulls})
 		}
 	}
 	for i := range a.groups {
@@ -398,7 +423,7 @@ func AggregateSchema(e *descriptor.Entity, g filter.Graph) json.RawMessage {
 		"type": []string{"string", "array", "object"}, "items": object{"type": []string{"string", "object"}}, "minItems": 1,
 		"properties": object{"field": object{"type": "string"}, "by": object{"enum": units}, "as": object{"type": "string", "pattern": ownName}},
 		"required":   []string{"field"}, "additionalProperties": false,
-		"description": `Fields or to-one relationships: "a,b" or ["a"]; times by day, week, month or year (UTC): {field: "createdAt", by: "month"} is the column createdAtMonth, its value the start; "as" renames.`,
+		"description": `Fields or to-one relationships: "a,b" or ["a"]; times by day, week, month or year (of timeZone): {field: "createdAt", by: "month"} is the column createdAtMonth, its value the start; "as" renames.`,
 	}
 	counts := object{
 		"type": []string{"boolean", "object"}, "minProperties": 1, "additionalProperties": false,
@@ -408,9 +433,10 @@ func AggregateSchema(e *descriptor.Entity, g filter.Graph) json.RawMessage {
 	return inputSchema(object{
 		"filter": FilterByName(e, g), "groupBy": by, "count": counts,
 		"sum": list("Fields; of effort the column sumEffort. The same for avg, min, max."), "avg": list("Fields."), "min": list("Fields."), "max": list("Fields."),
-		"having": object{"type": "object", "description": "A filter over the columns of the result: {count: {$gt: 1}}."},
-		"sort":   list("Columns of the result: \"-count\"."),
-		"limit":  object{"type": "integer", "minimum": 1, "maximum": maxRows, "description": "Rows; without it more than " + strconv.Itoa(DefaultRows) + " are a failure."},
-		"set":    SetSchema(&e.Resource),
+		"having":   object{"type": "object", "description": "A filter over the columns of the result: {count: {$gt: 1}}."},
+		"timeZone": object{"type": "string", "description": "Where buckets of times begin: \"Europe/Berlin\". Default UTC."},
+		"sort":     sortSchema("Columns of the result: \"-count\"."),
+		"limit":    object{"type": "integer", "minimum": 1, "maximum": maxRows, "description": "Rows; without it more than " + strconv.Itoa(DefaultRows) + " are a failure."},
+		"set":      SetSchema(&e.Resource),
 	}, nil)
 }

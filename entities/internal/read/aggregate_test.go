@@ -308,6 +308,7 @@ func TestSumsBeyondFloats(t *testing.T) {
 // executes it without an error.
 func FuzzAggregate(f *testing.F) {
 	for _, seed := range []string{
+		`{"groupBy":{"field":"createdAt","by":"week"},"timeZone":"America/Havana"}`,
 		`{}`, `{"groupBy":"genre,inPrint","count":{"all":true,"distinct":["author","cost"]},"sum":"pages","avg":"price,cost","min":"title","max":["createdAt","id"]}`,
 		`{"groupBy":[{"field":"createdAt","by":"week"},{"field":"publishedAt","by":"day","as":"d"}],"having":{"$not":{"count":{"$in":[1,2]}},"d":null},"sort":"-count,d","limit":3}`,
 		`{"filter":{"tags":{"$some":{"label":"x"}}},"groupBy":{"field":"author","as":"a"},"having":{"a":{"$ne":"1"}},"set":"default"}`,

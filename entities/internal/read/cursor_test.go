@@ -99,6 +99,7 @@ func TestCursorOfAnotherQuery(t *testing.T) {
 		"another filter":              {map[string]any{"filter": map[string]any{}}, "default"},
 		"another sort":                {map[string]any{"sort": "sold"}, "default"},
 		"a longer sort":               {map[string]any{"sort": "-sold,title"}, "default"},
+		"another place of nulls":      {map[string]any{"sort": map[string]any{"field": "-sold", "nulls": "last"}}, "default"},
 		"another q":                   {map[string]any{"q": "title"}, "default"},
 		"another set":                 {nil, "tenant-a"},
 		"cut off":                     {map[string]any{"cursor": cursor[:len(cursor)-4]}, "default"},
@@ -151,6 +152,8 @@ func TestMadeUpValues(t *testing.T) {
 		"isbn":        {"x"},
 		"cost":        {"x", true},
 		"authorId":    {"1"},
+		"author.name": {int64(1), "a\x00b"},
+		"author.born": {"1900", 1.5},
 	} {
 		for _, v := range wrong {
 			c, err := DecodeCollection([]byte(`{"sort":"`+sort+`"}`), graph.Entity("Book"), graph)
@@ -348,6 +351,7 @@ func FuzzPlace(f *testing.F) {
 	f.Add("title", []byte("\x02s\x01xs\x01y"))
 	f.Add("price,publishedAt", place{3, []any{1.5, nil, "b00001"}}.encode())
 	f.Add("-inPrint,isbn,cost", place{1, []any{true, "6f2b1c1e-3a57-4f3e-8d8a-0c2f1b9d7e55", int64(math.MinInt64), "b"}}.encode())
+	f.Add("author.mentor.name,-author.born", place{2, []any{"Ann", nil, "b00001"}}.encode())
 	f.Add("publishedAt", place{9, []any{"2026-01-01 00:00:00+00:00", "b"}}.encode())
 	db, e := shelf(f, 5)
 	beside, on := library.PostgreSQL(f), New(sqltext.PostgreSQL{}) // without rows: what is wrong shows anyway

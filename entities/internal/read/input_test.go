@@ -61,6 +61,19 @@ func TestWrongInputs(t *testing.T) {
 		{"sort by JSON", "collection", "Book", `{"sort":"meta"}`, "/sort", "cannot be sorted"},
 		{"sort by a secret", "collection", "Book", `{"sort":"secret"}`, "/sort", "unknown field"},
 		{"sort of a number", "collection", "Book", `{"sort":1}`, "/sort", "string"},
+		{"sort of a number in a list", "collection", "Book", `{"sort":[1]}`, "/sort/0", "{field, nulls}"},
+		{"sort over an unknown relationship", "collection", "Book", `{"sort":"-autor.name"}`, "/sort", `did you mean "author"`},
+		{"sort over a hidden relationship", "collection", "Book", `{"sort":"reviews.id"}`, "/sort", "unknown relationship"},
+		{"sort by an unknown field of a relationship", "collection", "Book", `{"sort":["title","author.nmae"]}`, "/sort/1", `did you mean "name"`},
+		{"sort over a relationship to many", "collection", "Book", `{"sort":"tags.label"}`, "/sort", "relationship to many"},
+		{"sort over a field", "collection", "Book", `{"sort":"title.x"}`, "/sort", "not a relationship"},
+		{"sort by a relationship", "collection", "Book", `{"sort":"author"}`, "/sort", `"author.id"`},
+		{"sort by the same twice over a relationship", "collection", "Book", `{"sort":["author.name",{"field":"-author.name"}]}`, "/sort/1/field", "more than once"},
+		{"sort over too many relationships", "collection", "Author", `{"sort":"mentor.mentor.mentor.mentor.mentor.name"}`, "/sort", "at most 4"},
+		{"sort without a field", "collection", "Book", `{"sort":{"nulls":"last"}}`, "/sort/field", "what to sort by"},
+		{"unknown place of nulls", "collection", "Book", `{"sort":{"field":"pages","nulls":"lsat"}}`, "/sort/nulls", `did you mean "last"`},
+		{"place of nulls of a number", "collection", "Book", `{"sort":[{"field":"pages","nulls":1}]}`, "/sort/0/nulls", `"first" or "last"`},
+		{"unknown option of a sort", "collection", "Book", `{"sort":{"field":"pages","nulla":"last"}}`, "/sort/nulla", `did you mean "nulls"`},
 		{"no field", "collection", "Book", `{"fields":[]}`, "/fields", "at least one"},
 		{"empty field", "collection", "Book", `{"fields":""}`, "/fields", "unknown field"},
 		{"unknown field", "get-by-id", "Book", `{"id":"x","fields":["titel"]}`, "/fields/0", `did you mean "title"`},
@@ -175,7 +188,7 @@ func TestSchemasRefuseWhatIsPlainlyWrong(t *testing.T) {
 	for _, raw := range []string{
 		`{"pagesize":1}`, `{"page":0}`, `{"pageSize":201}`, `{"filter":{"titel":1}}`, `{"filter":{"title":1}}`, `{"filter":{"inPrint":"x"}}`, `{"filter":{"pages":1.5}}`,
 		`{"filter":{"genre":1}}`, `{"filter":{"meta":1}}`, `{"filter":{"secret":"x"}}`, `{"filter":{"reviews":{"$exists":true}}}`,
-		`{"filter":{"tags":{}}}`, `{"filter":{"tags":null}}`, `{"filter":{"author":"x"}}`, `{"filter":{"title":null}}`, `{"filter":{"$or":[]}}`, `{"fields":[]}`, `{"sort":1}`, `{"with":1}`,
+		`{"filter":{"tags":{}}}`, `{"filter":{"tags":null}}`, `{"filter":{"author":"x"}}`, `{"filter":{"title":null}}`, `{"filter":{"$or":[]}}`, `{"fields":[]}`, `{"sort":1}`, `{"sort":{"field":1}}`, `{"sort":{"nulls":"last"}}`, `{"sort":{"field":"pages","nulls":"middle"}}`, `{"with":1}`,
 	} {
 		v, err := jsonschema.UnmarshalJSON(strings.NewReader(raw))
 		require.NoError(t, err)

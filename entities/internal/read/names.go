@@ -8,7 +8,6 @@ import (
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/filter"
-	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -54,54 +53,6 @@ func (in *input) names(v any, at, what string) []named {
 		in.wrong(at, "at least one name is required", "non-empty list", v)
 	}
 	return out
-}
-
-// sort reads "-expiresAt,name" or ["-expiresAt","name"]. The key breaks ties.
-func (in *input) sort(e *descriptor.Entity, m map[string]any, at string) []term {
-	v, ok := m["sort"]
-	var out []term
-	taken := map[string]bool{}
-	if ok {
-		at += "/sort"
-		names := in.names(v, at, "sort fields")
-		if len(names) > maxSort {
-			in.wrong(at, "a sort has at most "+strconv.Itoa(maxSort)+" fields", "list", v)
-			return nil
-		}
-		for _, n := range names {
-			name, descending := strings.CutPrefix(n.name, "-")
-			c := in.sortable(e, name, n.at)
-			if c == nil {
-				continue
-			}
-			if taken[name] {
-				in.fail(n.at, filter.Quote(name)+" is in the sort more than once")
-			}
-			taken[name] = true
-			out = append(out, term{column: c, descending: descending})
-		}
-	}
-	if !taken[e.Key.Field] {
-		out = append(out, term{column: &e.Key})
-	}
-	return out
-}
-
-func (in *input) sortable(e *descriptor.Entity, name, at string) *descriptor.Column {
-	f := e.Resource.Field(name)
-	if !filter.Readable(f) || e.Column(name) == nil {
-		in.fail(at, "unknown field "+filter.Quote(name)+" of "+e.Resource.Name+fault.DidYouMean(name, filter.FieldNames(e)))
-		return nil
-	}
-	if f.Opaque {
-		in.fail(at, filter.Quote(name)+" cannot be sorted: it is stored in a format of its own")
-		return nil
-	}
-	if f.Type == catalog.TypeJSON || f.Type == catalog.TypeBytes {
-		in.fail(at, filter.Quote(name)+" of type "+string(f.Type)+" cannot be sorted")
-		return nil
-	}
-	return e.Column(name)
 }
 
 // selection reads `fields` and `with`.

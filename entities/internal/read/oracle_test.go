@@ -32,6 +32,34 @@ func (w world) order(a, b any) int {
 	return order(a, b)
 }
 
+// orderNulls is order in a direction, with nulls "first" or "last", or where the database has them for "".
+func (w world) orderNulls(a, b any, down bool, nulls string) int {
+	switch {
+	case nulls != "" && (a == nil || b == nil):
+		if nulls == "last" {
+			return order(b, a)
+		}
+		return order(a, b)
+	case down:
+		return -w.order(a, b)
+	}
+	return w.order(a, b)
+}
+
+// at returns the value at a path over to-one relationships, nil where one leads nowhere.
+func (w world) at(r record, path string) any {
+	for first, rest, more := strings.Cut(path, "."); ; first, rest, more = strings.Cut(rest, ".") {
+		if !more {
+			return r[first]
+		}
+		to, _, _ := w.edge(r, first)
+		if len(to) == 0 {
+			return nil
+		}
+		r = to[0]
+	}
+}
+
 type record map[string]any // int64, float64, string, bool, time.Time, library.Day or nil
 
 func deref[T any](p *T) any {

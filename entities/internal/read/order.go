@@ -15,20 +15,91 @@ import (
 // term is one field of a sort, or the rank of a search.
 type term struct {
 	column     *descriptor.Column
+	path       []step // the relationships that lead from the entity to the column's own
 	descending bool
+	nulls      nulls
 	rank       *filter.Words // instead of a column
 }
 
-// name is how the term is written in a sort.
-func (t term) name() string {
-	name := "$rank"
-	if t.column != nil {
-		name = t.column.Field
+// step is a to-one relationship that a sort goes over. A row that it does not lead to, or
+// that the caller may not read, has null in every field.
+type step struct {
+	edge        *descriptor.Edge
+	own, target *descriptor.Entity
+	guard       *filter.Guard
+}
+
+// label is how a sort names what it sorts by.
+func (t term) label() string {
+	if t.column == nil {
+		return "$rank"
 	}
+	label := ""
+	for _, s := range t.path {
+		label += s.edge.Name + "."
+	}
+	return label + t.column.Field
+}
+
+// name is the whole term in words: what a cursor is bound to.
+func (t term) name() string {
+	name := t.label()
 	if t.descending {
-		return "-" + name
+		name = "-" + name
+	}
+	if t.nulls != nullsAnywhere {
+		name += " nulls " + string(t.nulls)
 	}
 	return name
+}
+
+// entity is the entity whose column the term is, where the sort is one of root.
+func (t term) entity(root *descriptor.Entity) *descriptor.Entity {
+	if len(t.path) == 0 {
+		return root
+	}
+	return t.path[len(t.path)-1].target
+}
+
+// reach appends what write appends about the table with the term's column: about a itself, or
+// as a query of the one row that the relationships lead to.
+func (t term) reach(b *sqltext.Builder, a sqltext.Alias, write func(sqltext.Alias)) {
+	if len(t.path) == 0 {
+		write(a)
+		return
+	}
+	rows := make([]sqltext.Alias, len(t.path))
+	for i := range rows {
+		rows[i] = b.NewAlias()
+	}
+	b.Raw("(SELECT ")
+	write(rows[len(rows)-1])
+	b.Raw(" FROM ")
+	for i, s := range t.path {
+		if i > 0 {
+			b.Raw(" JOIN ")
+		}
+		b.Name(s.target.Table).Raw(" AS ").Alias(rows[i])
+		if i > 0 {
+			b.Raw(" ON ")
+			s.join(b, rows[i-1], rows[i])
+		}
+	}
+	b.Raw(" WHERE ")
+	t.path[0].join(b, a, rows[0])
+	for i, s := range t.path {
+		appendRule(b, rows[i], s.guard.Rule())
+	}
+	b.Raw(")")
+}
+
+// join appends the condition that a row of the target belongs to one of the step's own entity.
+func (s step) join(b *sqltext.Builder, own, target sqltext.Alias) {
+	if s.edge.OwnKey != "" {
+		b.Column(target, s.target.Key.Name).Raw("=").Column(own, s.edge.OwnKey)
+		return
+	}
+	b.Column(target, s.edge.TargetKey).Raw("=").Column(own, s.own.Key.Name)
 }
 
 // write appends what is sorted by.
@@ -37,22 +108,26 @@ func (t term) write(b *sqltext.Builder, a sqltext.Alias) {
 		t.rank.Rank(b, a)
 		return
 	}
-	filter.Column(b, a, t.column)
+	t.reach(b, a, func(a sqltext.Alias) { filter.Column(b, a, t.column) })
 }
 
 // appendPlace appends what is selected to know a row's place in the sort.
 func (t term) appendPlace(b *sqltext.Builder, a sqltext.Alias) {
-	switch {
-	case t.rank != nil:
+	if t.rank != nil {
 		t.rank.Rank(b, a)
-	case t.column.Storage == descriptor.Day, t.column.Native != "":
-		filter.Column(b, a, t.column)
-	case t.column.Storage == descriptor.Time:
-		before, after := b.Dialect.TimeText()
-		b.Raw(before).Column(a, t.column.Name).Raw(after)
-	default:
-		b.Column(a, t.column.Name)
+		return
 	}
+	t.reach(b, a, func(a sqltext.Alias) {
+		switch {
+		case t.column.Storage == descriptor.Day, t.column.Native != "":
+			filter.Column(b, a, t.column)
+		case t.column.Storage == descriptor.Time:
+			before, after := b.Dialect.TimeText()
+			b.Raw(before).Column(a, t.column.Name).Raw(after)
+		default:
+			b.Column(a, t.column.Name)
+		}
+	})
 }
 
 func (t term) bind(b *sqltext.Builder, v any) {
@@ -86,7 +161,7 @@ func (t term) native(d sqltext.Dialect, v any) any {
 	return v
 }
 
-func (t term) nullable() bool { return t.column != nil && t.column.Nullable }
+func (t term) nullable() bool { return t.column != nil && (t.column.Nullable || len(t.path) > 0) }
 
 // accepts reports whether a value can be one of the term: what a cursor says is
 // believed as little as any other input.
@@ -147,11 +222,26 @@ func orderBy(b *sqltext.Builder, t sqltext.Alias, order []term) {
 		if o.descending {
 			b.Raw(" DESC")
 		}
+		if o.nullable() {
+			writeNulls(b, o.nulls, o.descending)
+		}
 	}
 }
 
+// writeNulls appends where nulls are sorted, unless the database puts them there by itself.
+func writeNulls(b *sqltext.Builder, n nulls, descending bool) {
+	if n == nullsAnywhere || (n == nullsLast) == (b.Dialect.NullsFirst() == descending) {
+		return
+	}
+	if n == nullsFirst {
+		b.Raw(" NULLS FIRST")
+		return
+	}
+	b.Raw(" NULLS LAST")
+}
+
 // appendAfter appends the condition of the rows that come after a place in the sort,
-// which ends with the key. Nulls are where the dialect's own order puts them.
+// which ends with the key.
 func appendAfter(b *sqltext.Builder, a sqltext.Alias, order []term, values []any) {
 	t, v := order[0], values[0]
 	if len(order) == 1 {
@@ -182,6 +272,9 @@ func appendAfter(b *sqltext.Builder, a sqltext.Alias, order []term, values []any
 
 // nullsLast reports whether nulls of the term come after its values.
 func (t term) nullsLast(d sqltext.Dialect) bool {
+	if t.nulls != nullsAnywhere {
+		return t.nullable() && t.nulls == nullsLast
+	}
 	return t.nullable() && d.NullsFirst() == t.descending
 }
 
@@ -222,8 +315,8 @@ func (l *layout) missingTerms(order []term) []term {
 
 // index returns where a layout selects a term, -1 for nowhere.
 func (l *layout) index(t term) int {
-	if t.column != nil && t.column.Native != "" {
-		return -1 // sorted by a text that the column itself does not come as
+	if len(t.path) > 0 || t.column != nil && t.column.Native != "" {
+		return -1 // of another entity, or sorted by a text that the column itself does not come as
 	}
 	for i := range l.columns {
 		if t.column != nil && l.columns[i].column.Field == t.column.Field {

@@ -271,10 +271,12 @@ type question struct {
 func (g generator) question(w world) question {
 	f := g.filter("Book", 3)
 	names := slices.DeleteFunc(filter.FieldNames(books), func(n string) bool { return n == "meta" || n == "keywords" || n == "cover" })
+	names = append(names, "author.name", "author.born", "author.mentor.id", "author.mentor.desk.room", "author.desk.room")
 	keys := []string{pick(g, names...), pick(g, names...)}
 	if keys[0] == keys[1] {
 		keys = keys[:1]
 	}
+	nulls := []string{pick(g, "", "first", "last"), pick(g, "", "", "first", "last")}
 	down := []bool{g.IntN(2) == 0, g.IntN(2) == 0}
 	in := map[string]any{"filter": encoded(f, ""), "fields": pick(g, "id", "title", keys[0])}
 	q := ""
@@ -285,9 +287,12 @@ func (g generator) question(w world) question {
 	if q != "" && g.IntN(2) == 0 {
 		keys = nil
 	} else {
-		sort := []string{}
+		sort := []any{}
 		for i, k := range keys {
-			sort = append(sort, map[bool]string{true: "-"}[down[i]]+k)
+			name := map[bool]string{true: "-"}[down[i]] + k
+			if sort = append(sort, name); nulls[i] != "" {
+				sort[i] = map[string]any{"field": name, "nulls": nulls[i]}
+			}
 		}
 		in["sort"] = sort
 	}
@@ -298,15 +303,12 @@ func (g generator) question(w world) question {
 				return c
 			}
 		}
-		for i, k := range append(slices.Clone(keys), "id") {
-			if c := w.order(a[k], b[k]); c != 0 {
-				if i < len(keys) && down[i] {
-					return -c
-				}
+		for i, k := range keys {
+			if c := w.orderNulls(w.at(a, k), w.at(b, k), down[i], nulls[i]); c != 0 {
 				return c
 			}
 		}
-		return 0
+		return order(a["id"], b["id"])
 	})
 	out := question{input: in}
 	for _, r := range found {

@@ -60,7 +60,7 @@ func (r *relation) dataFault(err error) error {
 	if !ok {
 		return err
 	}
-	return fault.Newf(fault.CallTooLarge, "a value of %s takes %d bytes; a relationship with a limit is sorted by values of at most %d", filter.Quote(r.order[i].column.Field), size, MaxCursor).
+	return fault.Newf(fault.CallTooLarge, "a value of %s takes %d bytes; a relationship with a limit is sorted by values of at most %d", filter.Quote(r.order[i].label()), size, MaxCursor).
 		WithPath("/with").WithHint("Sort the relationship by a shorter field, or leave its limit out.").Because(err)
 }
 
@@ -150,9 +150,9 @@ func writeRanked(b *sqltext.Builder, t sqltext.Alias, r *relation, parents []any
 	b.Column(j, r.parentColumn()).Raw(" AS p,row_number() OVER (PARTITION BY ").Column(j, r.parentColumn())
 	orderBy(b, inner, r.order)
 	for i, o := range r.order { // whose values stand beside each other, as in groups
-		if c := o.column; c != nil && isUnbounded(r.reads.entity.Resource.Field(c.Field), c, MaxCursor) {
+		if c := o.column; c != nil && isUnbounded(o.entity(r.reads.entity).Resource.Field(c.Field), c, MaxCursor) {
 			b.Raw(",")
-			boundLength(b, inner, c, MaxCursor, i)
+			o.reach(b, inner, func(a sqltext.Alias) { boundLength(b, a, c, MaxCursor, i) })
 		}
 	}
 	b.Raw(") AS n")

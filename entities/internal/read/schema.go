@@ -18,7 +18,7 @@ type object = map[string]any
 func CollectionSchema(e *descriptor.Entity, g filter.Graph) json.RawMessage {
 	properties := object{
 		"filter":   filterSchema(e, g),
-		"sort":     names("Fields; `-` before one sorts it downwards: " + quoted("-"+e.Key.Field)),
+		"sort":     sortSchema("Fields, of to-one relationships too (`owner.name`); `-` before one sorts it downwards: " + quoted("-"+e.Key.Field)),
 		"page":     object{"type": "integer", "minimum": 1, "maximum": maxPage, "default": 1},
 		"pageSize": object{"type": "integer", "minimum": 1, "maximum": maxPageSize, "default": defaultPageSize},
 		"cursor":   object{"type": []string{"string", "null"}, "maxLength": MaxCursor, "description": "The nextCursor of the page before, with the same filter, q, sort and set; null begins."},
@@ -84,6 +84,14 @@ func IDSchema(c *descriptor.Column) object {
 // names is a list of names in either form.
 func names(description string) object {
 	return object{"type": []string{"string", "array"}, "items": object{"type": "string"}, "minItems": 1, "description": description}
+}
+
+// sortSchema is a sort: names, and objects that say where nulls go.
+func sortSchema(description string) object {
+	return object{
+		"type": []string{"string", "array", "object"}, "items": object{"type": []string{"string", "object"}}, "minItems": 1, "description": description,
+		"properties": object{"field": object{"type": "string"}, "nulls": object{"enum": nullPlaces}}, "required": []string{"field"}, "additionalProperties": false,
+	}
 }
 
 func fieldsSchema(e *descriptor.Entity, g filter.Graph) object {

@@ -13,6 +13,7 @@ import (
 	"modernc.org/sqlite"
 
 	"github.com/koan-go/koan/framework/database/fold"
+	"github.com/koan-go/koan/framework/database/zone"
 )
 
 // The functions that statements call. The driver gives them to the connections of all that
@@ -20,6 +21,11 @@ import (
 func init() {
 	sqlite.MustRegisterDeterministicScalarFunction(fold.Function, 1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 		return foldValue(args[0]), nil
+	})
+	sqlite.MustRegisterDeterministicScalarFunction(zone.Function, 3, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+		unit, _ := args[1].(string)
+		name, _ := args[2].(string)
+		return zone.Value(args[0], unit, name), nil
 	})
 }
 

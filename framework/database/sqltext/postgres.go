@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/koan-go/koan/framework/database/fold"
+	"github.com/koan-go/koan/framework/database/zone"
 )
 
 // PostgreSQL is the dialect of PostgreSQL, as ent and pgx use it.
@@ -94,8 +95,19 @@ func (postgresTimes) DayBucket(u Unit) []string {
 	return []string{"CAST(date_trunc('" + string(u) + "',CAST(", " AS timestamp)) AS date)"}
 }
 
-// Bucket implements Dialect.
-func (postgresTimes) Bucket(u Unit) []string { return postgresBuckets[u] }
+// Bucket implements Dialect. Of a midnight that comes twice, when clocks go back over it, PostgreSQL takes the
+// second: the first is an hour earlier, on the same date.
+func (postgresTimes) Bucket(u Unit, in string) []string {
+	if in == zone.UTC {
+		return postgresBuckets[u]
+	}
+	local := " AT TIME ZONE '" + in + "'"
+	date := "date_trunc('" + string(u) + "',"
+	earlier := local + ")" + local + "-interval '1 hour'"
+	return []string{
+		"CASE WHEN " + date + "(" + date, earlier + ")" + local + ")=" + date, local + ") THEN " + date, earlier + " ELSE " + date, local + ")" + local + " END",
+	}
+}
 
 // postgresComputed takes zeros away: decimals are computed exactly.
 var postgresComputed = []string{"trim_scale(", ")"}

@@ -7,11 +7,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/koan-go/koan/framework/database/fold"
+	"github.com/koan-go/koan/framework/database/zone"
 )
 
 // SQLite is the dialect of SQLite, as ent and mattn/go-sqlite3 use it.
 type SQLite struct {
-	// Folds says that connections have fold.Function.
+	// Folds says that connections have fold.Function and zone.Function.
 	Folds bool
 	sqliteIndexes
 	sqliteJSON
@@ -139,7 +140,17 @@ func (SQLite) Integers() []string { return sqliteIntegers }
 func (SQLite) Computed() []string { return sqliteComputed }
 
 // Bucket implements Dialect.
-func (sqliteTimes) Bucket(u Unit) []string { return sqliteBuckets[u] }
+func (d SQLite) Bucket(u Unit, in string) []string {
+	switch {
+	case in == zone.UTC:
+		return sqliteBuckets[u]
+	case !d.Folds: // nor has zone.Function
+		return nil
+	}
+	return []string{
+		zone.Function + "(CASE WHEN substr(", ",-6)='+00:00' THEN substr(", ",1,19) ELSE strftime('%Y-%m-%d %H:%M:%S',", ") END,'" + string(u) + "','" + in + "')",
+	}
+}
 
 // sqliteDayBuckets are the pieces of DayBucket.
 var sqliteDayBuckets = map[Unit][]string{

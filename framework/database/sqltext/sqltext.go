@@ -60,9 +60,9 @@ type Dialect interface {
 	// descriptor.Column.Native. Both are empty where the dialect has no such types.
 	Native(typ string) (before, after string)
 	// Bucket returns the pieces of an expression of the bucket that a time falls
-	// into: its start in UTC, in the form of a time. The time stands between each
-	// two pieces.
-	Bucket(u Unit) []string
+	// into in a zone that package zone knows: its start, in the form of a time. The time stands
+	// between each two pieces. There are none where the database cannot reckon in the zone.
+	Bucket(u Unit, in string) []string
 	// DayBucket is Bucket of a day, as DayText gives it: the first day of the bucket.
 	DayBucket(u Unit) []string
 	// Computed returns the pieces of an expression that takes from a decimal what

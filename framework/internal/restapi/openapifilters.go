@@ -281,7 +281,7 @@ func (b *builder) with(r *catalog.Resource) node {
 			query["with"] = reference(with)
 		}
 		if e.Many {
-			query["limit"], query["sort"] = node{"type": "integer", "minimum": 1}, names()
+			query["limit"], query["sort"] = node{"type": "integer", "minimum": 1}, sorts()
 		}
 		properties[e.Name] = anyOf(node{"type": "boolean", "const": true}, closed(query))
 	}
@@ -293,6 +293,13 @@ func (b *builder) with(r *catalog.Resource) node {
 // names describes names of fields, separated by commas or in a list.
 func names() node {
 	return anyOf(node{"type": "string"}, node{"type": "array", "items": node{"type": "string"}})
+}
+
+// sorts describes a sort: names, or objects that say where nulls go.
+func sorts() node {
+	by := closed(node{"field": node{"type": "string"}, "nulls": node{"type": "string", "enum": []string{"first", "last"}}})
+	by["required"] = []string{"field"}
+	return anyOf(node{"type": "string"}, by, node{"type": "array", "items": anyOf(node{"type": "string"}, by)})
 }
 
 // having returns the component of a filter over the columns of an aggregate, whose names depend on it.

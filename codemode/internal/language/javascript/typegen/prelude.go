@@ -253,8 +253,10 @@ func filterTypes(has func(operator string) bool, alone bool, some kinds) string 
 ` + paths(has) + `  type Scalar = string | number | boolean;
   type Related<T> = { [K in keyof T]-?: [Edge<T[K]>] extends [never] ? never : K }[keyof T] & string;
   interface ToOneQuery<T> { filter?: Filter<T>; fields?: Fields; with?: With<T> }
-  interface ToManyQuery<T> extends ToOneQuery<T> { limit?: number; sort?: Fields }
+  interface ToManyQuery<T> extends ToOneQuery<T> { limit?: number; sort?: Sort }
   type Fields = string | readonly string[];
+  type Sort = string | SortBy | readonly (string | SortBy)[];
+  interface SortBy { field: string; nulls?: "first" | "last" }
 ` + "  type Steps<R extends string> = R | `${R},${string}` | `${R}.${string}`;" + `
   type With<T, R extends string = [Related<T>] extends [never] ? never : Related<T> | "all", W extends string = Steps<R>, E extends string = Exclude<R, "all">> = [R] extends [never] ? never
     : ` + "`${W}` | readonly `${W}`[]" + ` | { [K in E]?: true` + orInherited + `
@@ -285,6 +287,8 @@ var compactTypes = `
 	`; ` + spaced(catalog.OperatorNames(catalog.InFilter)) + `; to-many ` + spaced(catalog.EdgeOperators()) + `. */
   type Filter<T> = { [K in keyof T]?: any } & { [operator: string]: any };
   type Fields = string | readonly string[];
+  type Sort = string | SortBy | readonly (string | SortBy)[];
+  interface SortBy { field: string; nulls?: "first" | "last" }
   /** "a,b.c", or {edge: {limit, sort, filter, fields, with}}. */
   type With<T, R extends string> = R | string | readonly string[] | { [K in R]?: any };
 `

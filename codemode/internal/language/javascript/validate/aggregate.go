@@ -78,7 +78,7 @@ func (a *aggregate) uses(arg term) {
 		case having:
 			a.having(v, 0)
 		case "sort":
-			for name, at := range a.listed(v) {
+			for name, at := range a.sorted(v) {
 				a.column(strings.TrimPrefix(name, "-"), at)
 			}
 		}

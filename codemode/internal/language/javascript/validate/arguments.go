@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -13,8 +14,10 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// edgeOptions are the options that `with` accepts for one relationship.
-var edgeOptions = strings.Fields("limit sort filter fields with")
+var (
+	edgeOptions = strings.Fields("limit sort filter fields with") // of one relationship in `with`
+	sortOptions = strings.Fields("field nulls")                   // of one member of `sort`
+)
 
 // maxDepth bounds the depth of literals that are checked.
 const maxDepth = 32
@@ -161,12 +164,58 @@ func (o *options) paths(e *wire.Entity, v term) {
 	}
 }
 
-// sort checks the names of `sort`: an entity's own fields.
+// sort checks the names of `sort`: an entity's fields, and those that relationships to one lead to.
 func (o *options) sort(e *wire.Entity, v term) {
-	known := readable(e)
-	for name, at := range o.listed(v) {
-		if name = strings.TrimPrefix(name, "-"); !slices.Contains(known, name) {
-			o.noField(e, name, known, at)
+	for name, at := range o.sorted(v) {
+		o.sortField(e, strings.TrimPrefix(name, "-"), at)
+	}
+}
+
+// sortField checks one name of a sort.
+func (o *options) sortField(e *wire.Entity, path string, at file.Idx) {
+	for first, rest, more := strings.Cut(path, "."); ; first, rest, more = strings.Cut(rest, ".") {
+		known := readable(e)
+		switch {
+		case !more && slices.Contains(known, first):
+			return
+		case !more, !slices.Contains(e.Edges, first):
+			o.noField(e, first, known, at)
+			return
+		case slices.Contains(e.Many, first):
+			o.fail(at, "", wire.DiagnosticUnknownField, quote(first)+" of "+e.Name+" is a relationship to many; a sort goes over relationships to one", "Sort by a field of "+e.Name+", or in the script.")
+			return
+		}
+		if e = o.leadsTo(e, first); e == nil {
+			return
+		}
+	}
+}
+
+// sorted yields the names of a sort: strings with commas, and the fields of {field, nulls}.
+func (o *options) sorted(v term) iter.Seq2[string, file.Idx] {
+	return func(yield func(string, file.Idx) bool) {
+		for name, at := range o.listed(v) {
+			if !yield(name, at) {
+				return
+			}
+		}
+		list, isList := o.elements(v)
+		if !isList {
+			list = []term{v}
+		}
+		for _, one := range list {
+			for key, given := range o.properties(one) {
+				switch {
+				case !slices.Contains(sortOptions, key.name):
+					o.fail(key.at, "", wire.DiagnosticUnknownOption, "a sort has no option "+quote(key.name)+fault.DidYouMean(key.name, sortOptions), availableNames(sortOptions))
+				case key.name == "field":
+					for name, at := range o.listed(given) {
+						if !yield(name, at) {
+							return
+						}
+					}
+				}
+			}
 		}
 	}
 }

@@ -1,4 +1,4 @@
-// integrity of what follows this line: sha256-RdrHXgo2SlRrY0D0r2K6R/bgmE4brlPy+0a9w61ZZk4=
+// integrity of what follows this line: sha256-9C+lwO6itzm1rPmv0uEkv6d8umfligkPiGKDP0IH2pg=
 // What a script can call through SDK. All calls are synchronous; a failure throws a KoanError.
 
 declare namespace SDK {
@@ -41,8 +41,10 @@ declare namespace SDK {
   type Scalar = string | number | boolean;
   type Related<T> = { [K in keyof T]-?: [Edge<T[K]>] extends [never] ? never : K }[keyof T] & string;
   interface ToOneQuery<T> { filter?: Filter<T>; fields?: Fields; with?: With<T> }
-  interface ToManyQuery<T> extends ToOneQuery<T> { limit?: number; sort?: Fields }
+  interface ToManyQuery<T> extends ToOneQuery<T> { limit?: number; sort?: Sort }
   type Fields = string | readonly string[];
+  type Sort = string | SortBy | readonly (string | SortBy)[];
+  interface SortBy { field: string; nulls?: "first" | "last" }
   type Steps<R extends string> = R | `${R},${string}` | `${R}.${string}`;
   type With<T, R extends string = [Related<T>] extends [never] ? never : Related<T> | "all", W extends string = Steps<R>, E extends string = Exclude<R, "all">> = [R] extends [never] ? never
     : `${W}` | readonly `${W}`[] | { [K in E]?: true
@@ -59,7 +61,7 @@ declare namespace SDK {
   type Names<F extends string> = F | `${F},${string}` | readonly F[];
   interface Bucket<F> { field: F; by?: "day" | "week" | "month" | "year"; as?: string }
   type Groups<F extends string> = Names<F> | Bucket<F> | readonly (F | Bucket<F>)[];
-  interface Query<T, R extends string, S extends string, F extends string = string, W extends string = Steps<R>, E extends string = Exclude<R, "all">> { filter?: Filter<T>; q?: string; sort?: Fields; page?: number; pageSize?: number; cursor?: string | null; count?: boolean; fields?: F | readonly F[]; with?: With<T, R, W, E>; set?: S }
+  interface Query<T, R extends string, S extends string, F extends string = string, W extends string = Steps<R>, E extends string = Exclude<R, "all">> { filter?: Filter<T>; q?: string; sort?: Sort; page?: number; pageSize?: number; cursor?: string | null; count?: boolean; fields?: F | readonly F[]; with?: With<T, R, W, E>; set?: S }
   interface Entity<T, R extends string, S extends string, I = Input<T>> {
     collection<F extends string = never, W extends Steps<R> = never, E extends Exclude<R, "all"> = never>(query?: Query<T, R, S, F, W, E> | S): Page<Read<T, F, W, E>>;
     /** pageSize 50, at most 200 */ firstPage<F extends string = never, W extends Steps<R> = never, E extends Exclude<R, "all"> = never>(pageSize?: number, query?: Query<T, R, S, F, W, E> | S): Page<Read<T, F, W, E>>;
@@ -69,7 +71,7 @@ declare namespace SDK {
     /** throws not_found */ getById<F extends string = never, W extends Steps<R> = never, E extends Exclude<R, "all"> = never>(id: Id, options?: { fields?: F | readonly F[]; with?: With<T, R, W, E>; set?: S } | S): Read<T, F, W, E>;
     findById<F extends string = never, W extends Steps<R> = never, E extends Exclude<R, "all"> = never>(id: Id, options?: { fields?: F | readonly F[]; with?: With<T, R, W, E>; set?: S } | S): Read<T, F, W, E> | null;
     count(filter?: Filter<T>, options?: { set?: S } | S): number;
-    /** columns: the groups, count, sumField ... */ aggregate(query?: { filter?: Filter<T>; groupBy?: Groups<Plain<T> | Exclude<R, "all">>; having?: { [column: string]: any }; sum?: Names<Plain<T>>; avg?: Names<Plain<T>>; min?: Names<Plain<T>>; max?: Names<Plain<T>>; sort?: Fields; limit?: number; count?: boolean | { all?: boolean; distinct?: Names<Plain<T> | Exclude<R, "all">> }; set?: S } | S): { [column: string]: any }[];
+    /** columns: the groups, count, sumField ... */ aggregate(query?: { filter?: Filter<T>; groupBy?: Groups<Plain<T> | Exclude<R, "all">>; having?: { [column: string]: any }; sum?: Names<Plain<T>>; avg?: Names<Plain<T>>; min?: Names<Plain<T>>; max?: Names<Plain<T>>; sort?: Sort; limit?: number; count?: boolean | { all?: boolean; distinct?: Names<Plain<T> | Exclude<R, "all">> }; set?: S } | S): { [column: string]: any }[];
     /** a model with defaults, not stored: create or upsert stores it */ "new"(options?: { set?: S } | S): I;
     /** absent fields keep their values */ upsert(model: I, options?: { replace?: boolean; ifVersion?: number; set?: S } | S): T;
     upsertMany(models: I[], options?: { set?: S } | S): T[];
