@@ -9,7 +9,7 @@ import (
 )
 
 // shortFilterHelp follows an entity's declaration.
-const shortFilterHelp = `filter: {a: 1, b: {$gte: 1}}, also $in $contains $or $not, to-many {$some: {}}; sort: "-a,b"`
+const shortFilterHelp = `filter: {a: 1, b: {$gte: 1}}, $in $contains $or $not, to-many {$some: {}}; sort: "-a,b"`
 
 // ofEntities returns a tool for each entity and operation.
 func (b *builder) ofEntities(ops []*catalog.Operation) []*tool {

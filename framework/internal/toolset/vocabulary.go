@@ -71,11 +71,11 @@ var parameters = []parameter{
 	{"min", names(), ""},
 	{"max", names(), ""},
 	{"having", simple("object"), ""},
-	{"sort", groups(), `"-dueAt,owner.name"`},
+	{"sort", sorts(), `"-dueAt,name"`},
 	{"limit", simple("integer"), ""},
 	{"page", simple("integer"), ""},
 	{"pageSize", simple("integer"), ""},
-	{"cursor", simple("string"), "the last nextCursor"},
+	{"cursor", simple("string"), "nextCursor"},
 	{"count", simple("boolean"), ""},
 	{"fields", names(), `"id,name"`},
 	{"with", anyOfSchemas(simple("string"), listOf("string"), simple("object")), `"a,b.c"`},
@@ -90,11 +90,11 @@ var parameters = []parameter{
 var counting = anyOfSchemas(simple("boolean"), simple("object"))
 
 // filterHelp explains the filter language.
-var filterHelp = `{status: "open", total: {$gte: 10}}: siblings are joined by and. Operators: ` + spaced(catalog.ClassOrder.Operators()) +
+var filterHelp = `{status: "open", total: {$gte: 10}}: all must hold. Operators: ` + spaced(catalog.ClassOrder.Operators()) +
 	"; texts " + spaced(catalog.ClassText.Beyond(catalog.ClassOrder)) + "; lists " + spaced(catalog.ClassList.Beyond(catalog.ClassJSON)) +
 	"; JSON " + spaced(catalog.ClassJSON.Beyond(catalog.ClassWhole)) + ` {"a.b[0]": 1}; ` + spaced(catalog.OperatorNames(catalog.InFilter, catalog.ListFilter)) +
 	" [filters], " + spaced(catalog.OperatorNames(catalog.InFilter, catalog.OneFilter)) + ", " + spaced(catalog.OperatorNames(catalog.InFilter, catalog.SearchText)) +
-	` "words". Relationships: to-one {product: {name: "x"}}, to-many {lines: {$some: {…}}}, also ` + spaced(catalog.EdgeOperators()[1:]) + "."
+	` "words"; to-one {product: {name: "x"}}, to-many {lines: {$some: {…}}}, also ` + spaced(catalog.EdgeOperators()[1:]) + "."
 
 func spaced(names []string) string { return strings.Join(names, " ") }
 
@@ -121,6 +121,11 @@ func listOf(kind string) object {
 
 // names is the schema of names of fields: separated by commas, or a list.
 func names() object { return anyOfSchemas(simple("string"), listOf("string")) }
+
+// sorts is the schema of a sort: names, or a list in which {field, nulls} may stand as well.
+func sorts() object {
+	return anyOfSchemas(simple("string"), object{"type": "array", "items": anyOf("string", "object")})
+}
 
 // groups is the schema of what an aggregate groups by: names, {field, by, as}, or a list
 // of both.
