@@ -41,7 +41,7 @@ func describeEntities() *catalog.Operation {
 		},
 		Listing: catalog.Listing{
 			Title:   "Describe entities",
-			Summary: "Returns the fields, relationships and operations of entities, how to filter, and an example. Without names: which entities there are. Call it before the other entity tools.", Reach: catalog.ReachTools,
+			Summary: "Returns fields, relationships, operations, filters and an example of entities. Without names: which there are. Call it before other entity tools.", Reach: catalog.ReachTools,
 			ListedBeside: func(other *catalog.Operation) bool {
 				return other.ID.Kind == catalog.KindEntity && other.Resource != ""
 			},

@@ -22,17 +22,17 @@ var verbs = map[string]verb{
 		`Groups and computes in the database: {"groupBy":"status","count":true,"sum":"total"}; columns are the groups, count, sumTotal.`,
 		".",
 	},
-	"collection":      {"Lists entities, page by page: filtered, searched (q), sorted, with related ones (with).", "."},
+	"collection":      {"Lists entities by page: filtered, searched (q), sorted, with related ones (with).", "."},
 	"count":           {"Counts what matches a filter.", " by filter."},
 	"create":          {"Creates one; conflict if its id or a unique key is taken.", "."},
-	"delete":          {"Deletes one by its id; returns how many were deleted.", "."},
-	"delete-by-query": {"Deletes what matches a filter, or nothing if that is more than maxAffected.", "."},
+	"delete":          {"Deletes one by id; returns how many were deleted.", "."},
+	"delete-by-query": {"Deletes what matches, or nothing if more than maxAffected do.", "."},
 	"delete-many":     {"Deletes by ids; returns how many were deleted.", "."},
 	"get-by-id":       {"Returns one by its id.", " by id."},
-	"new":             {"Returns a model with defaults, not stored.", ", not stored."},
+	"new":             {"A model with defaults, not stored.", ", not stored."},
 	"patch":           {"Changes the named fields of one.", "."},
-	"update-by-query": {"Changes what matches a filter, or nothing if that is more than maxAffected.", "."},
-	"upsert":          {"Creates one, or changes the one with the model's id; absent fields keep their values.", ": new, or with this id; absent fields stay."},
+	"update-by-query": {"Changes what matches, or nothing if more than maxAffected do.", "."},
+	"upsert":          {"Creates one, or changes the one with the model's id; absent fields stay.", ": new, or with this id; absent fields stay."},
 	"upsert-many":     {"Stores several models: all, or none.", ": all or none."},
 }
 
@@ -90,11 +90,11 @@ var parameters = []parameter{
 var counting = anyOfSchemas(simple("boolean"), simple("object"))
 
 // filterHelp explains the filter language.
-var filterHelp = `{status: "open", total: {$gte: 10}}: all must hold. Operators: ` + spaced(catalog.ClassOrder.Operators()) +
+var filterHelp = `{status: "open", total: {$gte: 10}}: siblings are joined by and. Operators: ` + spaced(catalog.ClassOrder.Operators()) +
 	"; texts " + spaced(catalog.ClassText.Beyond(catalog.ClassOrder)) + "; lists " + spaced(catalog.ClassList.Beyond(catalog.ClassJSON)) +
 	"; JSON " + spaced(catalog.ClassJSON.Beyond(catalog.ClassWhole)) + ` {"a.b[0]": 1}; ` + spaced(catalog.OperatorNames(catalog.InFilter, catalog.ListFilter)) +
 	" [filters], " + spaced(catalog.OperatorNames(catalog.InFilter, catalog.OneFilter)) + ", " + spaced(catalog.OperatorNames(catalog.InFilter, catalog.SearchText)) +
-	` "words"; to-one {product: {name: "x"}}, to-many {lines: {$some: {…}}}, also ` + spaced(catalog.EdgeOperators()[1:]) + "."
+	` "words". Relationships: to-one {product: {name: "x"}}, to-many {lines: {$some: {…}}}, also ` + spaced(catalog.EdgeOperators()[1:]) + "."
 
 func spaced(names []string) string { return strings.Join(names, " ") }
 
