@@ -74,7 +74,7 @@ func (i *Instance) Tx(ctx context.Context, p Principal, set string, fn func(cont
 			},
 		},
 	}
-	return i.engine.Do(ctx, run.Request{View: i.viewOf(p), Principal: p, Set: set, Surface: "app"}, op)
+	return i.engine.Do(ctx, run.Request{View: i.viewOf(p), Principal: p, Set: set, Surface: "app"}, op, false)
 }
 
 // viewOf returns all of the catalog that a principal's rights allow.

@@ -86,8 +86,8 @@ func (r *Request) complete() {
 
 // Do carries out code of the app itself as a run. op is a nested operation that is in no catalog: its
 // handler is that code. Nobody is asked about the run, and it has no plan: no other process could
-// go on with it. The outcome is never nil.
-func (e *Engine) Do(ctx context.Context, req Request, op *catalog.Operation) (*Outcome, error) {
+// go on with it. With dryRun everything is carried out, then rolled back. The outcome is never nil.
+func (e *Engine) Do(ctx context.Context, req Request, op *catalog.Operation, dryRun bool) (*Outcome, error) {
 	req.complete()
 	req.ID = op.ID
 	ctx = auth.With(ctx, req.Principal)
@@ -101,7 +101,11 @@ func (e *Engine) Do(ctx context.Context, req Request, op *catalog.Operation) (*O
 	if !req.Principal.MayName(req.Set) {
 		return refuse(callfault.UnknownSet(req.Set))
 	}
-	r, err := e.newRun(req.Run, req, op, Spec{Set: req.Set, Atomic: true, OwnCode: true})
+	spec := Spec{Set: req.Set, Atomic: true, OwnCode: true}
+	if dryRun {
+		spec.rehearse()
+	}
+	r, err := e.newRun(req.Run, req, op, spec)
 	if err != nil {
 		return refuse(err)
 	}

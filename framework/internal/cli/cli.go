@@ -222,7 +222,7 @@ func (c *command) root() *cobra.Command {
 	}
 	scripts := &scripts{c.invocation}
 	root.AddCommand(
-		(&server{c.invocation}).serve(), scripts.run(), c.runs(), scripts.undo(), c.validate(), c.sdk(), c.tools(), (&actionCommands{c.invocation}).action(),
+		(&server{c.invocation}).serve(), scripts.run(), c.runs(), scripts.undo(), scripts.export(), scripts.importCommand(), c.validate(), c.sdk(), c.tools(), (&actionCommands{c.invocation}).action(),
 		scripts.replay(), c.doctor(), c.keys(), (&approvals{c.invocation}).approve(), (&installer{c.invocation}).install(),
 	)
 	for _, p := range c.app.Commands {
