@@ -11,6 +11,7 @@ import (
 	"entgo.io/ent/dialect"
 
 	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/backup"
 	"github.com/koan-go/koan/entities/internal/engine"
 	"github.com/koan-go/koan/entities/internal/migrate"
 	"github.com/koan-go/koan/entities/internal/migrations"
@@ -81,6 +82,40 @@ func (d *databases) openData(host catalog.Host, w migrate.Way) (database.Backend
 	err := e.Open(w, d.opener(host))
 	return e.Backend(), err
 }
+
+// backedUp returns where the data is that `backup` copies.
+func (d *databases) backedUp(host catalog.Host) (p backup.Place, err error) {
+	v := host.Settings()
+	switch {
+	case d.opts.Open != nil:
+		return p, backup.Unsupported("this app opens its databases itself", "Back them up as before, and the ledger as docs/howto/backup.md says.")
+	case onPostgres(v.String(settingDatabase)):
+		return p, backup.Unsupported("this data is in PostgreSQL", "Use pg_dump and pg_restore, and copy the files as docs/howto/backup.md says.")
+	}
+	schema := d.migrations(host)
+	way, err := schema.Way()
+	if err != nil {
+		return p, err
+	}
+	data, err := d.openData(host, way)
+	if err != nil {
+		return p, err
+	}
+	p = backup.Place{Data: data.(*sqlite.Folder).Copies(), Close: data.Close, Folder: d.folder, Key: d.keyFile(host), Files: filepath.Join(d.folder, "files")}
+	if dir := v.String(settingFiles); dir != "" {
+		p.Files = dir
+	}
+	if v.String(settingBucket) != "" {
+		p.Files = ""
+	}
+	return p, nil
+}
+
+// The settings that say where files are kept, which are those of package framework/internal/files.
+const (
+	settingFiles  = "files.dir"
+	settingBucket = "files.s3.bucket"
+)
 
 // appDatabases serves the databases that the app opens itself.
 func (d *databases) appDatabases(ctx context.Context) func(database.Schema) (database.Backend, error) {

@@ -18,6 +18,7 @@ import (
 	"entgo.io/ent/dialect"
 
 	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/backup"
 	"github.com/koan-go/koan/entities/internal/engine"
 	"github.com/koan-go/koan/entities/internal/migrations"
 	"github.com/koan-go/koan/entities/internal/model"
@@ -182,10 +183,11 @@ func (p *Provider) prepareSets(ctx context.Context, host catalog.Host) error {
 // Commands implements catalog.Commander. An app that opens its own databases migrates
 // them by its own means.
 func (p *Provider) Commands() []*catalog.Command {
+	copies := backup.Commands{Place: p.backedUp}.List()
 	if p.opts.Open != nil {
-		return nil
+		return copies
 	}
-	return []*catalog.Command{migrations.Commands{Configure: p.migrations, Open: p.openData}.Command()}
+	return append(copies, migrations.Commands{Configure: p.migrations, Open: p.openData}.Command())
 }
 
 // Enter implements run.Data.

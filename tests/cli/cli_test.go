@@ -55,7 +55,7 @@ func TestScripts(t *testing.T) {
 // whose output must be the same.
 func TestScriptsOnPostgreSQL(t *testing.T) {
 	pgtest.Server(t)
-	files := []string{"testdata/approve.txtar", "testdata/approve_rules.txtar", "testdata/migrate.txtar", "testdata/run_refused.txtar"}
+	files := []string{"testdata/transfer.txtar", "testdata/approve.txtar", "testdata/approve_rules.txtar", "testdata/migrate.txtar", "testdata/run_refused.txtar"}
 	runScripts(t, testscript.Params{Files: files}, func(string) string { return pgtest.Place(t) })
 }
 
