@@ -42,11 +42,7 @@ type databases struct {
 
 // closeData closes the databases, and the place of the ledger.
 func (d *databases) closeData() error {
-	err := d.engine.Backend().Close()
-	if d.ledger.place != nil {
-		err = errors.Join(err, d.ledger.place.Close())
-	}
-	return err
+	return errors.Join(d.engine.Backend().Close(), d.ledger.close())
 }
 
 // livesInDefaultSet reports whether an entity lives in the default set.
@@ -58,6 +54,9 @@ func (d *databases) livesInDefaultSet() bool {
 func (d *databases) open(ctx context.Context, host catalog.Host, e *engine.Engine) error {
 	if d.opts.Open != nil {
 		e.Log.InData = host.Settings().Bool(settingInData)
+		if !e.Log.InData {
+			d.ledger.foreign = d.app.Foreign
+		}
 		return e.Open(nil, d.appDatabases(ctx))
 	}
 	d.schema = d.migrations(host)
@@ -124,8 +123,21 @@ func (d *databases) appDatabases(ctx context.Context) func(database.Schema) (dat
 			return nil, fault.New(fault.ServiceUnavailable, "OnCreateSet fills new sets, but an app that opens its own databases never creates one").
 				WithHint("Leave out ent.OnCreateSet or Open of framework.App.")
 		}
+		if d.ledger.foreign != "" {
+			return appdb.NewForeign(ctx, d.opts.Open, d.firstSet(), s, d.writtenTable())
+		}
 		return appdb.New(ctx, d.opts.Open, d.firstSet(), s, d.ownTables)
 	}
+}
+
+// writtenTable is a table of an entity that callers write, "" where there is none.
+func (d *databases) writtenTable() string {
+	for _, e := range d.app.Graph.Entities {
+		if !e.Resource.ReadOnly {
+			return e.Table
+		}
+	}
+	return ""
 }
 
 // firstSet is a set that is there from the start: the default one, else one that an

@@ -50,6 +50,9 @@ func (p *Provider) Checks(ctx context.Context) []catalog.Check {
 	if p.schema != nil {
 		out = append(p.lostSets(ctx), data, p.schema.CheckTables(ctx, p.engine.Backend(), p.engine.Way(), checked, len(sets)))
 	}
+	if p.ledger.intents != nil {
+		out = append(out, p.ledger.intents.check(ctx))
+	}
 	return append(out, p.books.Checks(ctx)...)
 }
 

@@ -59,8 +59,10 @@ func (d *databases) examineOwnSet(ctx context.Context, set string) error {
 	}
 	defer release()
 	q := opened.DB()
-	if _, err := q.ExecContext(ctx, "SELECT 1 FROM koan_receipts LIMIT 1"); err != nil {
-		return err
+	if d.ledger.foreign == "" {
+		if _, err := q.ExecContext(ctx, "SELECT 1 FROM koan_receipts LIMIT 1"); err != nil {
+			return err
+		}
 	}
 	var missing []string
 	in := d.engine.Backend().Dialect()

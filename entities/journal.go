@@ -31,10 +31,14 @@ func (k *bookkeeping) Books() *books.Books { return k.books }
 // openBooks opens the books in a place. They offer their documents and, where that is wanted, the journal
 // as entities.
 func (k *bookkeeping) openBooks(ctx context.Context, host catalog.Host, d *databases, owner database.Owner) (catalog.Offer, error) {
-	b := books.New(books.Options{
+	o := books.Options{
 		Settings: host.Settings(), Testing: host.Testing(), Log: host.Log(),
 		Data: d.engine, Backend: d.engine.Backend(), Owner: owner, KeyFile: d.keyFile(host),
-	})
+	}
+	if i := d.ledger.intents; i != nil {
+		o.Backend, o.Commits = i.receipts, i.commits
+	}
+	b := books.New(o)
 	d.logChanges(b)
 	var offer catalog.Offer
 	if j := b.Journal; j != nil && j.Exposed() {

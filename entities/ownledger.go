@@ -2,6 +2,8 @@ package entities
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"path/filepath"
 
@@ -14,7 +16,8 @@ import (
 )
 
 // An app that opens its databases itself keeps in them what a commit has to write in its own
-// transaction: its receipt, its reply and, if wanted, its changes. Keys, plans, tapes and the journal
+// transaction: its receipt, its reply and, if wanted, its changes. (See intents for those that belong to
+// another program.) Keys, plans, tapes and the journal
 // stand in a place beside them. After a crash between the two, the receipts say what is true.
 
 // settingLedger is the key of CONTRACT section 1 for that place.
@@ -31,7 +34,9 @@ type ledgerPlace interface {
 
 // ownLedger is the ledger of an app that opens its databases itself.
 type ownLedger struct {
-	place ledgerPlace // nil where the ledger stands beside the sets
+	place   ledgerPlace // nil where the ledger stands beside the sets
+	intents *intents    // nil where the sets have their receipts
+	foreign string      // that of shim.App, where its database keeps nothing of the system
 }
 
 // ownSettings are those of an app that opens its databases itself.
@@ -48,7 +53,7 @@ func ownSettings() []catalog.Setting {
 // open opens the place of the ledger. Where none is set, each database has one of its own, so that a program that is started for another database
 // has another ledger.
 func (l *ownLedger) open(ctx context.Context, host catalog.Host, b database.Backend, first string) error {
-	id, err := identity(ctx, b, first)
+	id, err := l.identity(ctx, b, first)
 	if err != nil {
 		return err
 	}
@@ -81,8 +86,13 @@ func openLedgerFolder(path string) (ledgerPlace, error) {
 	return f, err
 }
 
-// identity is the name of the database whose ledger it is: that of the first set.
-func identity(ctx context.Context, b database.Backend, first string) (string, error) {
+// identity is the name of the database whose ledger it is: that of the first set, or what the app calls one
+// that belongs to another program.
+func (l *ownLedger) identity(ctx context.Context, b database.Backend, first string) (string, error) {
+	if l.foreign != "" {
+		sum := sha256.Sum256([]byte(l.foreign))
+		return hex.EncodeToString(sum[:16]), nil
+	}
 	d, _, release, err := b.Use(ctx, first)
 	if err != nil {
 		return "", err
@@ -107,7 +117,22 @@ func (l *ownLedger) bind(ctx context.Context, host catalog.Host, b database.Back
 		return fault.Newf(fault.ServiceUnavailable, "the ledger in %s is that of another database", l.place.OwnPlace()).
 			WithHint("Set `%s` to a place that has no ledger, or leave it out: then each database has a place of its own.", settingLedger)
 	}
+	if l.foreign != "" {
+		l.intents, err = openIntents(ctx, host, l.place, first)
+		return err
+	}
 	return l.attach(ctx, host, b, first, own)
+}
+
+// close closes the place.
+func (l *ownLedger) close() error {
+	if l.place == nil {
+		return nil
+	}
+	if l.intents == nil {
+		return l.place.Close()
+	}
+	return errors.Join(l.intents.close(), l.place.Close())
 }
 
 // attach notes in the first set which ledger it has. A database that cannot be written is served all the

@@ -150,6 +150,9 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 		return errors.Join(err, b.Close())
 	}
 	p.started = true
+	if p.ledger.intents != nil {
+		p.engine.Commits = p.ledger.intents
+	}
 	p.engine.Log.Logger = host.Log()
 	p.engine.Log.Keep = time.Duration(host.Settings().Int(settingKeepEvents)) * time.Hour
 	p.engine.Log.MaxMb = host.Settings().Int(settingMaxEvents)

@@ -41,6 +41,10 @@ type App struct {
 	Upgrades []Upgrade
 	// Trait sorts an error of ent's builders.
 	Trait func(err error) Trait
+	// Foreign names the database that the app's Open opens where it belongs to another
+	// program; it is the same at each start and has no password in it. Such a database gets no table and
+	// no lasting setting, unless the setting ledger.inData asks for it. "" for all others.
+	Foreign string
 }
 
 // Upgrade is a pair of functions of OnUpgradeSet. The driver is in the transaction of the

@@ -33,19 +33,26 @@ import (
 )
 
 // owner is somebody's database: the driver of database/sql and its source.
-type owner struct{ driver, source string }
+type owner struct {
+	driver, source string
+	foreign        bool // it gets no table of the system
+}
 
 // newOwner makes a database with the tables that ent makes.
 func newOwner(t *testing.T) owner {
 	t.Helper()
-	o := owner{"sqlite3", "file:" + filepath.Join(t.TempDir(), "shop.db") + "?_fk=1&_journal_mode=WAL&_busy_timeout=5000"}
+	o := owner{driver: "sqlite3", source: "file:" + filepath.Join(t.TempDir(), "shop.db") + "?_fk=1&_journal_mode=WAL&_busy_timeout=5000"}
 	if pgtest.Here(t) {
 		server, prefix, _ := strings.Cut(pgtest.Place(t), "&schema_prefix=")
 		pgtest.Psql(t, "CREATE SCHEMA "+prefix)
-		o = owner{"pgx", server + "&search_path=" + prefix}
+		o = owner{driver: "pgx", source: server + "&search_path=" + prefix}
 	}
+	o.foreign = strings.Contains(t.Name()+"/", "/"+onForeign+"/")
 	drv := o.open(t)
 	require.NoError(t, ent.NewClient(ent.Driver(drv)).Schema.Create(t.Context()))
+	if o.foreign {
+		o.staysAsItIs(t)
+	}
 	return o
 }
 
@@ -71,8 +78,12 @@ func (o owner) open(t testing.TB) *entsql.Driver {
 
 // app is an app over the database.
 func (o owner) app() framework.App {
+	served := ent.Entities()
+	if o.foreign {
+		served.Foreign = o.source
+	}
 	return framework.App{
-		Name: "shop", Entities: ent.Entities(),
+		Name: "shop", Entities: served,
 		Open: func(_ context.Context, set string) (dialect.Driver, error) {
 			if set != "default" {
 				return nil, fault.Newf(fault.UnknownSet, "we have no %q", set)
@@ -95,8 +106,11 @@ func ledger(t testing.TB) string { return "sqlite://" + t.TempDir() }
 
 func (o owner) serve(t *testing.T, ledger string, settings ...koantest.Setting) *koantest.Kit {
 	t.Helper()
-	settings = append([]koantest.Setting{{Key: "ledger.database", Value: ledger}, {Key: "journal.enabled", Value: "true"}, {Key: "replay.keep", Value: "all"}}, settings...)
-	return koantest.New(t, o.app(), settings...)
+	return koantest.New(t, o.app(), append(o.settings(ledger), settings...)...)
+}
+
+func (o owner) settings(ledger string) []koantest.Setting {
+	return []koantest.Setting{{Key: "ledger.database", Value: ledger}, {Key: "journal.enabled", Value: "true"}, {Key: "replay.keep", Value: "all"}}
 }
 
 func execute(t *testing.T, k *koantest.Kit, input map[string]any) (out struct {
@@ -122,7 +136,7 @@ func both(t *testing.T, test func(*testing.T)) {
 }
 
 func TestRunsAreUndone(t *testing.T) {
-	both(t, func(t *testing.T) {
+	everywhere(t, func(t *testing.T) {
 		o, at := newOwner(t), ledger(t)
 		k := o.serve(t, at)
 		k.Run(`SDK.Entities.Todo.upsert({id: "a", title: "first"})`, koantest.Input{})
@@ -140,7 +154,7 @@ func TestRunsAreUndone(t *testing.T) {
 }
 
 func TestKeysHold(t *testing.T) {
-	both(t, func(t *testing.T) {
+	everywhere(t, func(t *testing.T) {
 		o, at := newOwner(t), ledger(t)
 		input := map[string]any{"code": `SDK.Entities.Todo.upsert({title: "once"}).id`, "idempotencyKey": "k"}
 		first, err := execute(t, o.serve(t, at), input)
@@ -158,7 +172,7 @@ func TestKeysHold(t *testing.T) {
 }
 
 func TestPlansAreApproved(t *testing.T) {
-	both(t, func(t *testing.T) {
+	everywhere(t, func(t *testing.T) {
 		o := newOwner(t)
 		k := o.serve(t, ledger(t), koantest.Setting{Key: "approval.mode", Value: "destructive"})
 		k = k.As(auth.Principal{Subject: "agent", Scopes: []string{auth.All}, Sets: []string{auth.All}})
@@ -177,7 +191,7 @@ func TestPlansAreApproved(t *testing.T) {
 }
 
 func TestRunsAreListedAndReplayed(t *testing.T) {
-	both(t, func(t *testing.T) {
+	everywhere(t, func(t *testing.T) {
 		o := newOwner(t)
 		k := o.serve(t, ledger(t))
 		r := k.Run(`SDK.Entities.Todo.upsert({id: "a", title: "t"}); Math.random()`, koantest.Input{})
@@ -261,7 +275,7 @@ func TestKilledProcess(t *testing.T) {
 	if os.Getenv(killedSource) == "" {
 		return
 	}
-	o := owner{os.Getenv(killedDriver), os.Getenv(killedSource)}
+	o := owner{driver: os.Getenv(killedDriver), source: os.Getenv(killedSource)}
 	k := o.serve(t, os.Getenv(killedLedger))
 	for n := 0; ; n++ {
 		out, err := execute(t, k, created(n))

@@ -27,6 +27,8 @@ type Options struct {
 	Tables []*schema.Table
 	// SchemaHash identifies the tables where the app migrates them.
 	SchemaHash int32
+	// Foreign is that of shim.App.
+	Foreign string
 	// Fill makes values that no caller gave, by resource name. A database's own defaults need
 	// none.
 	Fill map[string]Fill
@@ -52,7 +54,7 @@ func App(g *descriptor.Graph, o Options) *shim.App {
 		s.kinds[e.Resource.Name] = newKind(e, o)
 	}
 	app := &shim.App{
-		Graph: g, SchemaHash: o.SchemaHash, Tables: o.Tables, Trait: trait,
+		Graph: g, SchemaHash: o.SchemaHash, Tables: o.Tables, Foreign: o.Foreign, Trait: trait,
 		Connect: func(_ string, drv dialect.Driver, engine ent.Hook) (shim.Client, error) {
 			return &client{drv: drv, hook: engine}, nil
 		},

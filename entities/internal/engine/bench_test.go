@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/once"
@@ -24,7 +25,12 @@ const rows = 10000
 // filled is the fixture app with many todos, and a raw connection beside it.
 func filled(b *testing.B) (*app, *sql.DB) {
 	b.Helper()
-	a := start(b, ent.Entities())
+	return filledWith(b, ent.Entities())
+}
+
+func filledWith(b *testing.B, shimmed *shim.App) (*app, *sql.DB) {
+	b.Helper()
+	a := start(b, shimmed)
 	for page := range rows / 1000 {
 		models := make([]map[string]any, 1000)
 		for i := range models {

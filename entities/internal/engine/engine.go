@@ -47,6 +47,10 @@ type Engine struct {
 	// Log keeps what commits changed, for those who follow changes.
 	Log *changelog.Log
 
+	// Commits keeps the receipts of commits; nil where sets have a place for them. It is set before
+	// the first call.
+	Commits Commits
+
 	rules    *rules.Rules
 	tables   account.Tables
 	declared []string // the sets that are there from the start

@@ -20,6 +20,9 @@ func (e *Engine) logsChanges() bool { return e.way != nil || e.Log.InData }
 
 // writeReceipt keeps the receipt of a commit, and what it changed where the set has a change log.
 func (t *tx) writeReceipt(ctx context.Context, r store.Receipt) error {
+	if t.engine.Commits != nil {
+		return t.engine.Commits.Intend(ctx, r)
+	}
 	if !t.engine.logsChanges() {
 		return ledger.Write(ctx, t.Backend.Dialect(), t.SQL, r)
 	}

@@ -91,7 +91,7 @@ func fillOf(tx shim.Tx, k *shim.Kind) dynamic.Fill {
 
 // someID is an id of a kind.
 func someID(k *shim.Kind) any {
-	for _, text := range []string{"1", "6ba7b810-9dad-11d1-80b4-00c04fd430c8", "a", "a-1", "A1", "aa:1"} {
+	for _, text := range []string{"1", "6ba7b810-9dad-11d1-80b4-00c04fd430c8", "a", "a-1", "A1", "cab_00112233445566778899aabbccddeeff"} {
 		if id, err := k.ParseID(text); err == nil {
 			return id
 		}

@@ -109,11 +109,11 @@ func (t *tx) Commit(ctx context.Context, r store.Receipt) error {
 			}
 		}
 	}
-	err := t.commitByEnt(ctx)
+	err := t.settle(ctx, r, t.commitByEnt(ctx))
 	if err == nil && t.Draft != nil && t.Touched {
 		t.noteMade(ctx)
 	}
-	if fault.CodeOf(err) == fault.OutcomeUnknown && t.Touched && t.engine.committed(ctx, t.Set, r) {
+	if fault.CodeOf(err) == fault.OutcomeUnknown && t.Touched && t.engine.Commits == nil && t.engine.committed(ctx, t.Set, r) {
 		err = t.SQL.Rollback(ctx) // of what is over: it gives back what is left of it
 	}
 	if err == nil && t.Touched && t.engine.logsChanges() {

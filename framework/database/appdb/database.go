@@ -18,6 +18,7 @@ type Database struct {
 	set  string
 	drv  dialect.Driver // the app's
 	name string         // of the dialect
+	lock string         // the table by which writers lock the set, "" where they do not
 	turn chan struct{}  // on SQLite: held by the run that writes
 }
 

@@ -31,6 +31,8 @@ type Sets struct {
 	open    Open
 	attach  func(d database.Database) (any, error)
 	ledger  func(ctx context.Context, drv dialect.Driver) error
+	foreign bool   // the databases belong to another program
+	locked  string // the table by which writers lock a set, "" where they do not
 	dialect sqltext.Dialect
 	opened  *database.Opened
 
@@ -46,7 +48,19 @@ var (
 // New opens the first set, which tells the dialect of all. ledger makes the tables
 // that are the system's own; it runs for every set that is opened.
 func New(ctx context.Context, open Open, first string, schema database.Schema, ledger func(ctx context.Context, drv dialect.Driver) error) (*Sets, error) {
-	s := &Sets{open: open, attach: schema.Attach, ledger: ledger}
+	return newSets(ctx, &Sets{open: open, attach: schema.Attach, ledger: ledger, locked: "koan_receipts"}, first)
+}
+
+// NewForeign opens the first set of databases that belong to another program: no table is made in
+// them. table is one of theirs, by which writers of SQLite take its lock. On PostgreSQL they take none: what
+// other programs write keeps to no lock of ours, and the database finds out who was in whose way.
+func NewForeign(ctx context.Context, open Open, first string, schema database.Schema, table string) (*Sets, error) {
+	nothing := func(context.Context, dialect.Driver) error { return nil }
+	s := &Sets{open: open, attach: schema.Attach, ledger: nothing, foreign: true, locked: table}
+	return newSets(ctx, s, first)
+}
+
+func newSets(ctx context.Context, s *Sets, first string) (*Sets, error) {
 	// Who opened a driver may use it as well, so none is closed for being idle.
 	s.opened = database.NewOpened(math.MaxInt, s.openSet, func(d database.Database) error { return d.(*Database).drv.Close() })
 	_, _, release, err := s.opened.Use(ctx, first)
@@ -96,7 +110,7 @@ func (s *Sets) take(ctx context.Context, set string, drv dialect.Driver) (any, *
 		return nil, nil, fault.Newf(fault.ServiceUnavailable, "the database of the set %q cannot be reached: %v", set, err).
 			WithHint("Check that it runs, and the address and the password by which Open of the app (framework.App) connects to it.").Because(err)
 	}
-	d := &Database{set: set, drv: drv, name: spoken.Name(), turn: make(chan struct{}, 1)}
+	d := &Database{set: set, drv: drv, name: spoken.Name(), lock: s.lock(spoken), turn: make(chan struct{}, 1)}
 	if err := s.ledger(ctx, d.Driver()); err != nil {
 		return nil, nil, fault.Newf(fault.ServiceUnavailable, "the tables koan_... cannot be created in the set %q: %v", set, err).
 			WithHint("Let the app's user create tables, or create them by hand; docs/howto/existing-project.md has the statements.").Because(err)
@@ -109,6 +123,15 @@ func (s *Sets) take(ctx context.Context, set string, drv dialect.Driver) (any, *
 	s.names = append(s.names, set)
 	s.mu.Unlock()
 	return attached, d, nil
+}
+
+// lock is the table by which writers lock a set, as statements name it.
+func (s *Sets) lock(in sqltext.Dialect) string {
+	if s.locked == "" || s.foreign && in.Name() != dialect.SQLite {
+		return ""
+	}
+	b := sqltext.Builder{Dialect: in}
+	return string(b.Name(s.locked).Text())
 }
 
 // reach reports why a database does not answer: most drivers connect at their first statement.
@@ -146,7 +169,12 @@ func dialectOf(drv dialect.Driver) (sqltext.Dialect, error) {
 func (s *Sets) Dialect() sqltext.Dialect { return s.dialect }
 
 // Place implements database.Backend.
-func (s *Sets) Place() string { return fmt.Sprintf("the app's own databases (%s)", s.dialect.Name()) }
+func (s *Sets) Place() string {
+	if s.foreign {
+		return fmt.Sprintf("a database of another program (%s)", s.dialect.Name())
+	}
+	return fmt.Sprintf("the app's own databases (%s)", s.dialect.Name())
+}
 
 // Sets implements database.Backend: those that were used. Which others there are is
 // known to the app alone.

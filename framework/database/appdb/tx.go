@@ -145,31 +145,42 @@ func (t *Tx) Write(ctx context.Context) error {
 			return err
 		}
 	}
-	if _, err := t.run().ExecContext(ctx, lock(t.onSQLite(), fresh && t.alone)); err != nil {
-		switch {
-		case !isRetryable(err):
-			return t.noteError(err)
-		case fresh && t.onSQLite():
-			return fault.Newf(fault.SetBusy, "somebody else has locked the set %q for writing", t.d.set).Because(err)
-		}
-		return store.ErrStale
+	if err := t.takeLock(ctx, fresh); err != nil {
+		return err
 	}
 	t.state = writing
 	return nil
+}
+
+// takeLock takes the lock for writing. fresh says that nothing was read before.
+func (t *Tx) takeLock(ctx context.Context, fresh bool) error {
+	if t.d.lock == "" {
+		return nil
+	}
+	_, err := t.run().ExecContext(ctx, lock(t.onSQLite(), fresh && t.alone, t.d.lock))
+	switch {
+	case err == nil:
+		return nil
+	case !isRetryable(err):
+		return t.noteError(err)
+	case fresh && t.onSQLite():
+		return fault.Newf(fault.SetBusy, "somebody else has locked the set %q for writing", t.d.set).Because(err)
+	}
+	return store.ErrStale
 }
 
 // lock is the statement that takes the lock. On SQLite any statement that could
 // write does, even where it finds nothing to do. On PostgreSQL those who write share
 // it, and it is found out whether they were in each other's way; a later attempt,
 // and a call that cannot be repeated, take it alone, before they read.
-func lock(onSQLite, alone bool) string {
+func lock(onSQLite, alone bool, table string) string {
 	switch {
 	case onSQLite:
-		return "DELETE FROM koan_receipts WHERE 0"
+		return "DELETE FROM " + table + " WHERE 0"
 	case alone:
-		return "LOCK TABLE koan_receipts IN EXCLUSIVE MODE"
+		return "LOCK TABLE " + table + " IN EXCLUSIVE MODE"
 	}
-	return "LOCK TABLE koan_receipts IN ROW EXCLUSIVE MODE"
+	return "LOCK TABLE " + table + " IN ROW EXCLUSIVE MODE"
 }
 
 // awaitTurn takes the turn to write. A transaction that has read before does not wait:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/database"
+	"github.com/koan-go/koan/framework/ledger"
 	"github.com/koan-go/koan/framework/run/follow"
 	"github.com/koan-go/koan/framework/run/store"
 )
@@ -36,6 +37,7 @@ type Options struct {
 	Data     store.Store      // whose receipts say what runs have committed
 	Backend  database.Backend // of that data
 	Owner    database.Owner   // of the place of the books
+	Commits  *ledger.Commits  // nil where data and receipts are committed together
 	KeyFile  string           // of the key by which secret values in the journal are sealed; "" where there is no place for it
 	Log      *slog.Logger
 }
@@ -43,7 +45,7 @@ type Options struct {
 // New returns the books of an app. Nothing is opened before its first use.
 func New(o Options) *Books {
 	b := &Books{
-		Keys:  &Keys{data: o.Data, backend: o.Backend, owner: o.Owner, log: o.Log},
+		Keys:  &Keys{data: o.Data, backend: o.Backend, owner: o.Owner, commits: o.Commits, log: o.Log},
 		Tapes: &Tapes{owner: o.Owner, log: o.Log},
 	}
 	if wantsJournal(o.Settings, o.Testing) {

@@ -271,6 +271,9 @@ func (j *Journal) repair(ctx context.Context, rows *ledger.Journal) error {
 			return fmt.Errorf("the receipts of %s: %w", set, err)
 		}
 	}
+	if err := j.recordUnsettled(ctx, dead, begun, found, sets); err != nil {
+		return err
+	}
 	var all []journal.Record
 	for id, r := range begun {
 		if _, ok := found[id]; !ok {

@@ -21,6 +21,7 @@ type Keys struct {
 	data    store.Store
 	backend database.Backend // of the data
 	owner   database.Owner
+	commits *ledger.Commits // nil where data and receipts are committed together
 	log     *slog.Logger
 
 	mu      sync.Mutex
@@ -96,6 +97,9 @@ func (k *Keys) reopenLost(ctx context.Context, l *ledger.Keys, run string, sets 
 		return false, nil
 	}
 	found, err := k.Receipts(ctx, run, sets)
+	if fault.CodeOf(err) == fault.OutcomeUnknown {
+		return false, nil
+	}
 	if err != nil || len(found) >= receipts {
 		return false, err
 	}
@@ -218,6 +222,14 @@ func (k *Keys) with(ctx context.Context, fn func(*ledger.Keys) error) error {
 
 // Receipts implements once.Ledger. A set that is not there any more has none.
 func (k *Keys) Receipts(ctx context.Context, id string, sets []string) ([]store.Receipt, error) {
+	if k.commits != nil {
+		switch open, err := k.commits.Unsettled(ctx, id); {
+		case err != nil:
+			return nil, k.fault(err)
+		case len(open) > 0:
+			return nil, ledger.UnknownOutcome(open[0])
+		}
+	}
 	var out []store.Receipt
 	for _, set := range sets {
 		d, gone, release, err := k.use(ctx, set)

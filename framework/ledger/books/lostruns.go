@@ -8,6 +8,7 @@ import (
 
 	"entgo.io/ent/dialect"
 
+	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/ledger"
 )
 
@@ -75,6 +76,28 @@ func (j *Journal) markLost(ctx context.Context, rows *ledger.Journal, sets []str
 	}
 	j.log.WarnContext(ctx, "the data has lost what runs committed; the journal says so", "runs", len(lost), "first", lost[0])
 	return rows.MarkLost(ctx, lost)
+}
+
+// recordUnsettled makes the records of runs of dead processes of which nobody knows whether they have
+// committed.
+func (j *Journal) recordUnsettled(ctx context.Context, dead *ledger.Dead, begun, found map[string]journal.Record, sets []string) error {
+	if j.keys.commits == nil {
+		return nil
+	}
+	open, err := j.keys.commits.Unsettled(ctx, "")
+	for _, u := range open {
+		if dead.Alive[u.Run] || u.At.Before(dead.Since.Add(-slack)) {
+			continue
+		}
+		r, ok := begun[u.Run]
+		if !ok {
+			r = journal.Record{Run: u.Run, Started: u.At, Subject: u.Subject, Set: sets[0], Keyed: u.IdempotencyKey != "", Atomic: u.Sequence == 0}
+		}
+		f := ledger.UnknownOutcome(u)
+		r.Outcome, r.Message, r.Repaired = string(f.Code), f.Message, true
+		found[u.Run] = r
+	}
+	return err
 }
 
 // receiptsOf returns which of some runs have a receipt in one of their sets.
