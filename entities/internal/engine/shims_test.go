@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"os/exec"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,6 +24,42 @@ import (
 // withoutCode is the variable that has all tests of the process serve their entities without
 // generated code.
 const withoutCode = "KOAN_TEST_WITHOUT_CODE"
+
+// alike are the tests that need nothing of what an app says in Go: hooks, policies, validators and types of
+// its own.
+var alike = []string{
+	"TestUpdatesByQuery", "TestDeletesByQuery", "TestAggregates", "TestAggregateSeesItsOwnRun", "TestValuesBeyondTheirColumnsAreRefused",
+	"TestDecimalsKeepTheirScale", "TestFaultsOfTheDatabaseNameTheirField", "TestCursorsOverEveryField", "TestTimesBeyondAllOthersComeAndGo",
+	"TestCascadesDeleteOnlyWhatTheirCallerMayDelete", "TestCascadesClearOnlyWhatTheirCallerMayWrite", "TestDryRunsSayWhatRunsDo",
+	"TestRowsCreatedAgainAreLinkedAnew", "TestChangesAreOneForEachRow", "TestChangesOfWhatIsTakenBack", "TestChangesShowManyToManyEdges",
+	"TestOutputsFitTheirSchemas", "TestCascadesInCircles", "TestCascadesDownLongChains", "TestUndoRestoresRowsThatReferToThemselves",
+	"TestSymmetricEdgesAreSentBack", "TestDeclaredIDIsCountedUp", "TestRenamedEdgesKeepWhatIsLinked", "TestRenamedGeneratedValuesComeFromTheTape",
+	"TestRenamedColumnsKeepWhatIsWritten", "TestCreateStoresWhatIsNew", "TestCreateFindsNothingByUniqueKey", "TestCreateIsUpsertOfWhatIsNew",
+	"TestCreatesReadNothing", "TestNewRowsAreKeptAsTheyBecame", "TestDecimalsAreKeptOrRefused", "TestUndoOfExchangedValuesOfTypes",
+	"TestUpsertsByUniqueKey", "TestUpsertsByAnEdgesKey", "TestConflictsAreAtWhatTheCallSays", "TestWritesEveryRelation", "TestBothWaysOfWritingAgree",
+	"TestStoresAndReadsBack", "TestEdgesFromTheOtherSideCountVersions", "TestRequiredInverse", "TestEdgesAreAsWritableAsTheirKeys",
+	"TestNoUpdateIsLost", "TestGeneratedValuesComeFromTheTape", "TestCaughtFaultLeavesNothing", "TestUncaughtFaultAndDryRunLeaveNothing",
+	"TestReceiptIsInTheData", "TestEveryTypeOnEveryPath", "TestIdsOfTheAppsOwn", "TestUpsertByForeignIndex", "TestRulesOfTheDatabaseAreNamed",
+	"TestPatchTakesAnEntityThatWasRead", "TestUpsertKeepsOrReplaces", "TestWritesEdges", "TestBatchesAreAllOrNothing", "TestIntegersBeyondJavaScript",
+	"TestStoresManyAtOnce", "TestDeletesShowTheirCascades",
+}
+
+// TestWithoutCode runs them once more, over the same entities without their generated code.
+func TestWithoutCode(t *testing.T) {
+	t.Parallel()
+	if os.Getenv(withoutCode) != "" {
+		return // it is that run
+	}
+	listed, err := exec.Command(os.Args[0], "-test.list", ".").Output()
+	require.NoError(t, err)
+	for _, name := range alike {
+		require.Contains(t, strings.Fields(string(listed)), name)
+	}
+	again := exec.Command(os.Args[0], "-test.run", "^("+strings.Join(alike, "|")+")$", "-test.count", "1")
+	again.Env = append(os.Environ(), withoutCode+"=1")
+	out, err := again.CombinedOutput()
+	require.NoError(t, err, string(out))
+}
 
 // tested returns an app as the tests of this process serve it.
 func tested(tb testing.TB, compiled *shim.App) *shim.App {
