@@ -67,7 +67,16 @@ type Column struct {
 	// Refers is the resource that a foreign key refers to, whether or not an edge
 	// shows it; "" for none.
 	Refers string
+	// Bare says that another program fills the column of SQLite, whose rows may have values of any
+	// type: the driver must not go by the declared one, as it does for times and booleans.
+	Bare bool
+	// Parts are the columns of a key that has several, or one of which callers do not see what it
+	// holds. Name is "" then, and the key's value one text: see JoinKey.
+	Parts []Column
 }
+
+// Absent reports whether a key is none: the rows of a view have no id.
+func (c *Column) Absent() bool { return c.Name == "" && len(c.Parts) == 0 }
 
 // Capacity is what the type that a schema declares for a column keeps of a value. Beyond it
 // databases round, cut or refuse values, each in its own way.
@@ -139,11 +148,19 @@ type Edge struct {
 	JoinTable  string
 	JoinOwn    string // column that refers to this entity
 	JoinTarget string // column that refers to the target
+	// On are the pairs of columns of an edge along a foreign key that has several columns, or that
+	// refers to another unique key than the target's id. OwnKey and TargetKey are "" then, and the
+	// edge is read-only: the columns are fields.
+	On []Pair
 	// Cascade says that deleting this entity deletes the edge's rows through the
 	// foreign key; SetNull that it clears their reference.
 	Cascade bool
 	SetNull bool
 }
+
+// Pair is a column of an entity's own table and one of the target's, which are equal in rows that are
+// related.
+type Pair struct{ Own, Target string }
 
 // Own reports whether writing the edge is writing OwnKey and nothing else. ent keeps
 // the two rows of a one-to-one edge within a type in step.
@@ -307,6 +324,16 @@ func (g *Graph) hold(e *Entity, d *Edge, c *catalog.Edge) {
 		}
 	case d.OwnKey != "":
 		c.Held, c.Keys = catalog.HeldHere, e.keys(d.OwnKey)
+	case len(d.On) > 0:
+		c.Held = catalog.HeldThere
+		target := g.Entity(d.Target)
+		for _, pair := range d.On {
+			if d.Inverse {
+				c.Held, c.Keys = catalog.HeldHere, append(c.Keys, e.keys(pair.Own)...)
+			} else if target != nil {
+				c.Keys = append(c.Keys, target.keys(pair.Target)...)
+			}
+		}
 	default:
 		c.Held = catalog.HeldThere
 		target := g.Entity(d.Target)

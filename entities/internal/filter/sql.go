@@ -84,6 +84,10 @@ type plain struct{ *descriptor.Column }
 func (c plain) nullable() bool { return c.Nullable }
 
 func (c plain) isNull(b *sqltext.Builder, a sqltext.Alias, negate bool) {
+	if c.Name == "" { // a key of several columns has none that is null
+		b.Raw(truth(negate != c.Absent()))
+		return
+	}
 	if native(b, c.Column) { // a composite of nulls is null, and one with a null is not "not null"
 		castToText(b, a, c.Column)
 	} else {
@@ -213,6 +217,17 @@ func (n *compare) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
 		n.whereDay(b, a, c, negate)
 		return
 	}
+	if c, ok := n.operand.(plain); ok && c.Name == "" {
+		if negate && n.op != "=" {
+			keyParts(b, a, c.Column, opposite[n.op], n.value)
+			return
+		}
+		if negate {
+			b.Raw("NOT ")
+		}
+		keyParts(b, a, c.Column, n.op, n.value)
+		return
+	}
 	if c, ok := n.operand.(plain); ok && c.Storage == descriptor.Decimal && n.op == "=" {
 		whereDecimal(b, a, c, []any{n.value}, negate)
 		return
@@ -237,6 +252,13 @@ type oneOf struct {
 func (n *oneOf) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
 	if len(n.values) == 0 {
 		b.Raw(truth(negate))
+		return
+	}
+	if c, ok := n.operand.(plain); ok && c.Name == "" {
+		if negate {
+			b.Raw("NOT ")
+		}
+		KeyIn(b, a, c.Column, n.values)
 		return
 	}
 	if c, ok := n.operand.(plain); ok && c.Storage == descriptor.Decimal {
@@ -371,6 +393,9 @@ func (n *related) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
 	case edge.OwnKey != "":
 		b.Name(n.target.Table).Raw(" AS ").Alias(t)
 		b.Raw(" WHERE ").Column(t, n.target.Key.Name).Raw("=").Column(a, edge.OwnKey)
+	case len(edge.On) > 0:
+		b.Name(n.target.Table).Raw(" AS ").Alias(t).Raw(" WHERE ")
+		Joined(b, a, t, edge.On)
 	default:
 		b.Name(n.target.Table).Raw(" AS ").Alias(t)
 		b.Raw(" WHERE ").Column(t, edge.TargetKey).Raw("=").Column(a, n.own.Key.Name)
@@ -384,6 +409,16 @@ func (n *related) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
 		n.condition.where(b, t, false)
 	}
 	b.Raw(")")
+}
+
+// Joined appends the condition that rows of two tables are related by pairs of their columns.
+func Joined(b *sqltext.Builder, own, target sqltext.Alias, on []descriptor.Pair) {
+	for i, pair := range on {
+		if i > 0 {
+			b.Raw(" AND ")
+		}
+		b.Column(target, pair.Target).Raw("=").Column(own, pair.Own)
+	}
 }
 
 // orNull lets null fulfil a negated condition, where there can be nulls.

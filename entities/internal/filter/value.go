@@ -142,6 +142,12 @@ func fromString(f *catalog.Field, s string, bad refuseFunc) (any, *fault.Detail)
 func identifier(c *descriptor.Column, v any, bad refuseFunc) (any, *fault.Detail) {
 	s, isText := v.(string)
 	storage := c.Storage
+	if len(c.Parts) > 0 {
+		if id, ok := partedKey(c, v); ok && !strings.ContainsRune(id, 0) {
+			return id, nil
+		}
+		return bad(wrongType)
+	}
 	if c.Form != nil {
 		storage = descriptor.Text
 	}
@@ -150,6 +156,9 @@ func identifier(c *descriptor.Column, v any, bad refuseFunc) (any, *fault.Detail
 		if isText {
 			if n, err := strconv.ParseInt(s, 10, 64); err == nil && strconv.FormatInt(n, 10) == s {
 				return n, nil
+			}
+			if c.Bare && s != "" && !strings.ContainsRune(s, 0) { // rows may have an id that is none
+				return s, nil
 			}
 		}
 		return integerOrBad(v, bad)

@@ -217,7 +217,9 @@ func appendValue(b []byte, k kind, src any) ([]byte, error) {
 		case bool:
 			return strconv.AppendBool(b, v), nil
 		case int64:
-			return strconv.AppendBool(b, v != 0), nil
+			if v == 0 || v == 1 {
+				return strconv.AppendBool(b, v != 0), nil
+			}
 		}
 	case kindDay:
 		return appendDay(b, src)
@@ -249,6 +251,9 @@ func appendText(b []byte, src any) ([]byte, error) {
 	case string:
 		return appendString(b, v), nil
 	case []byte:
+		if !utf8.Valid(v) { // another program's bytes in a column of texts
+			return appendBase64(b, v), nil
+		}
 		return appendString(b, string(v)), nil
 	case int64:
 		b = append(b, '"')
@@ -349,6 +354,9 @@ func appendJSON(b []byte, src any, integers bool) ([]byte, error) {
 	case string:
 		raw = []byte(v)
 	case []byte:
+		if !utf8.Valid(v) {
+			return appendBase64(b, v), nil
+		}
 		raw = v
 	case int64:
 		if integers {

@@ -115,6 +115,33 @@ func decodeValue(kind byte, raw []byte) (v any, rest []byte, err error) {
 	return nil, nil, errCursor
 }
 
+// first returns the first value of a place, nil for none.
+func (p place) first() any {
+	if len(p.values) == 0 {
+		return nil
+	}
+	return p.values[0]
+}
+
+// offset is how many rows come before the page. Rows without ids may be alike, so that their cursors
+// count them.
+func (c *Collection) offset() int64 {
+	if c.after != nil {
+		n, _ := c.after.first().(int64)
+		return n
+	}
+	return int64(c.Page-1) * int64(c.PageSize)
+}
+
+// placeAfter is the place where a page of so many items ends.
+func (c *Collection) placeAfter(root *level, items int) place {
+	if c.Entity.Key.Absent() {
+		return place{c.Page + 1, []any{c.offset() + int64(items)}}
+	}
+	n := len(c.order)
+	return place{c.Page + 1, root.places[(items-1)*n : items*n]}
+}
+
 // readCursor takes a cursor apart.
 func readCursor(s string) (*parsedCursor, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(s)
@@ -187,6 +214,12 @@ func (c *Collection) checkCursor() error {
 	}
 	if subtle.ConstantTimeCompare(c.after.tag, c.cursorDigest(c.after.encode())) != 1 {
 		return wrong("this cursor belongs to another query or is damaged")
+	}
+	if c.Entity.Key.Absent() {
+		if n, ok := c.after.first().(int64); !ok || n < 0 || len(c.after.values) != 1 {
+			return wrong(errCursor.Error())
+		}
+		return nil
 	}
 	if len(c.after.values) != len(c.order) {
 		return wrong(errCursor.Error())

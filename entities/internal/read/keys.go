@@ -14,12 +14,15 @@ import (
 func (e *Engine) Keys(ctx context.Context, q Querier, entity *descriptor.Entity, matching *filter.Tree, limit int) (out []any, err error) {
 	b := e.builder()
 	t := b.NewAlias()
-	b.Raw("SELECT ").Column(t, entity.Key.Name).Raw(" FROM ").Name(entity.Table).Raw(" AS ").Alias(t)
+	b.Raw("SELECT ")
+	filter.KeyText(b, t, &entity.Key)
+	b.Raw(" FROM ").Name(entity.Table).Raw(" AS ").Alias(t)
 	if !matching.Empty() {
 		b.Raw(" WHERE ")
 		matching.Where(b, t)
 	}
-	b.Raw(" ORDER BY ").Column(t, entity.Key.Name).Raw(" LIMIT ").Arg(int64(limit))
+	orderBy(b, t, keyOrder(entity, false))
+	b.Raw(" LIMIT ").Arg(int64(limit))
 	rows, err := e.query(ctx, q, b)
 	if err != nil {
 		return nil, err

@@ -93,15 +93,20 @@ func (l *layout) named(d sqltext.Dialect, way string, column func(b *sqltext.Bui
 			b.Raw(",")
 		}
 		before, after := "", ""
-		switch o.kind {
-		case kindTime:
+		switch {
+		case o.column.Bare:
+			before = d.BareColumn()
+		case o.kind == kindTime:
 			before, after = d.TimeText()
-		case kindDay:
+		case o.kind == kindDay:
 			before, after = d.DayText()
-		default:
 		}
 		b.Raw(before)
-		column(&b, o.column.Name)
+		if i == 0 {
+			filter.SelectKey(&b, o.column, func(name string) { column(&b, name) })
+		} else {
+			column(&b, o.column.Name)
+		}
 		b.Raw(after)
 	}
 	s := string(b.Text())

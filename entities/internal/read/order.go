@@ -95,6 +95,10 @@ func (t term) reach(b *sqltext.Builder, a sqltext.Alias, write func(sqltext.Alia
 
 // join appends the condition that a row of the target belongs to one of the step's own entity.
 func (s step) join(b *sqltext.Builder, own, target sqltext.Alias) {
+	if len(s.edge.On) > 0 {
+		filter.Joined(b, own, target, s.edge.On)
+		return
+	}
 	if s.edge.OwnKey != "" {
 		b.Column(target, s.target.Key.Name).Raw("=").Column(own, s.edge.OwnKey)
 		return
@@ -143,6 +147,9 @@ func (t term) native(d sqltext.Dialect, v any) any {
 	if held, ok := v.(keyBytes); ok {
 		return []byte(held)
 	}
+	if t.column.Bare {
+		return v
+	}
 	switch t.column.Storage {
 	case descriptor.Time, descriptor.Day:
 		text, ok := v.(string)
@@ -180,6 +187,9 @@ func (t term) accepts(v any) bool {
 	_, isInt := v.(int64)
 	_, isFloat := v.(float64)
 	_, isBool := v.(bool)
+	if t.column.Bare { // rows may have a value of any type
+		return true
+	}
 	if _, isBlob := v.(keyBytes); isBlob || t.column.Form != nil { // whatever the app's type keeps
 		return t.column.Form != nil || t.column.Storage == descriptor.Bytes
 	}

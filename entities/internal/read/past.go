@@ -26,7 +26,8 @@ func (e *Engine) PastImage(ctx context.Context, q Querier, entity *descriptor.En
 	begin := len(b.Text())
 	t := b.NewAlias()
 	b.Raw("SELECT ").Raw(s.layout.list(e.dialect)).Raw(" FROM ").Name(entity.Table).Raw(" AS ").Alias(t)
-	b.Raw(" WHERE ").Column(t, entity.Key.Name).Raw("=").Arg(key)
+	b.Raw(" WHERE ")
+	filter.KeyIs(b, t, &entity.Key, key)
 	appendRule(b, t, rule)
 	if condition != nil {
 		b.Raw(" AND ")

@@ -80,8 +80,7 @@ func (e *Engine) Collection(ctx context.Context, q Querier, c *Collection) ([]by
 	}
 	next := ""
 	if more = more || items < len(root.rows); more {
-		n := len(c.order)
-		if next, err = c.cursor(place{c.Page + 1, root.places[(items-1)*n : items*n]}); err != nil {
+		if next, err = c.cursor(c.placeAfter(root, items)); err != nil {
 			return nil, err
 		}
 	}
@@ -172,7 +171,8 @@ func (e *Engine) Exists(ctx context.Context, q Querier, entity *descriptor.Entit
 	b := e.builder()
 	t := b.NewAlias()
 	b.Raw("SELECT count(*) FROM ").Name(entity.Table).Raw(" AS ").Alias(t)
-	b.Raw(" WHERE ").Column(t, entity.Key.Name).Raw("=").Arg(key)
+	b.Raw(" WHERE ")
+	filter.KeyIs(b, t, &entity.Key, key)
 	appendRule(b, t, rule)
 	n, err := e.number(ctx, q, b)
 	return n > 0, err
@@ -226,5 +226,5 @@ func where(b *sqltext.Builder, t sqltext.Alias, c *Collection) {
 	}
 	condition(!c.Filter.Empty(), func() { c.Filter.Where(b, t) })
 	condition(!c.Words.Empty(), func() { c.Words.Where(b, t) })
-	condition(c.after != nil, func() { appendAfter(b, t, c.order, c.after.values) })
+	condition(c.after != nil && !c.Entity.Key.Absent(), func() { appendAfter(b, t, c.order, c.after.values) })
 }

@@ -3,7 +3,9 @@ package read
 import (
 	"context"
 	"errors"
+	"strconv"
 
+	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/framework/database/sqltext"
 	"github.com/koan-go/koan/framework/fault"
@@ -36,7 +38,7 @@ func (w *trees) relate(ctx context.Context, q Querier, l *level, n int, budget *
 		l.children = append(l.children, c)
 		parents := l.parents(n, ref)
 		for len(parents) > 0 {
-			some := parents[:min(len(parents), maxParents)]
+			some := parents[:min(len(parents), maxParents/max(1, len(l.reads.entity.Key.Parts)))]
 			parents = parents[len(some):]
 			if err := w.read(ctx, q, w.relatedRows(r, some), c.level, true, *budget); err != nil {
 				return r.dataFault(err)
@@ -122,10 +124,11 @@ func (w *trees) relatedRows(r *relation, parents []any) *sqltext.Builder {
 		return w.limitRows(b)
 	}
 	j := t
-	if r.edge.JoinTable != "" {
+	if r.joins() {
 		j = b.NewAlias()
 	}
-	b.Raw(",").Column(j, r.parentColumn())
+	b.Raw(",")
+	r.parent(b, j)
 	r.from(b, t, j, parents)
 	orderBy(b, t, r.order)
 	return w.limitRows(b)
@@ -143,11 +146,17 @@ func (w *trees) limitRows(b *sqltext.Builder) *sqltext.Builder {
 func writeRanked(b *sqltext.Builder, t sqltext.Alias, r *relation, parents []any) {
 	inner, w := b.NewAlias(), b.NewAlias()
 	j := inner
-	if r.edge.JoinTable != "" {
+	if r.joins() {
 		j = b.NewAlias()
 	}
-	b.Raw(",").Alias(w).Raw(".p FROM (SELECT ").Column(inner, r.reads.entity.Key.Name).Raw(" AS k,")
-	b.Column(j, r.parentColumn()).Raw(" AS p,row_number() OVER (PARTITION BY ").Column(j, r.parentColumn())
+	b.Raw(",").Alias(w).Raw(".p FROM (SELECT ")
+	keys := keyColumns(&r.reads.entity.Key)
+	for i, name := range keys {
+		b.Column(inner, name).Raw(" AS k" + strconv.Itoa(i) + ",")
+	}
+	r.parent(b, j)
+	b.Raw(" AS p,row_number() OVER (PARTITION BY ")
+	r.parent(b, j)
 	orderBy(b, inner, r.order)
 	for i, o := range r.order { // whose values stand beside each other, as in groups
 		if c := o.column; c != nil && isUnbounded(o.entity(r.reads.entity).Resource.Field(c.Field), c, MaxCursor) {
@@ -158,32 +167,67 @@ func writeRanked(b *sqltext.Builder, t sqltext.Alias, r *relation, parents []any
 	b.Raw(") AS n")
 	r.from(b, inner, j, parents)
 	b.Raw(") AS ").Alias(w).Raw(" JOIN ").Name(r.reads.entity.Table).Raw(" AS ").Alias(t)
-	b.Raw(" ON ").Column(t, r.reads.entity.Key.Name).Raw("=").Alias(w).Raw(".k WHERE ")
-	b.Alias(w).Raw(".n<=").Arg(int64(r.limit)).Raw(" ORDER BY ").Alias(w).Raw(".n")
+	b.Raw(" ON ")
+	for i, name := range keys {
+		if i > 0 {
+			b.Raw(" AND ")
+		}
+		b.Column(t, name).Raw("=").Alias(w).Raw(".k" + strconv.Itoa(i))
+	}
+	b.Raw(" WHERE ").Alias(w).Raw(".n<=").Arg(int64(r.limit)).Raw(" ORDER BY ").Alias(w).Raw(".n")
 }
 
-// parentColumn is the column that says which parent a row belongs to: in the
-// join table, or in the target's.
-func (r *relation) parentColumn() string {
+// keyColumns are the columns of a key.
+func keyColumns(key *descriptor.Column) []string {
+	if len(key.Parts) == 0 {
+		return []string{key.Name}
+	}
+	out := make([]string, len(key.Parts))
+	for i := range key.Parts {
+		out[i] = key.Parts[i].Name
+	}
+	return out
+}
+
+// joins reports whether another table than the target's has the parents: a join table or, where several
+// columns relate the two, their own.
+func (r *relation) joins() bool { return r.edge.JoinTable != "" || len(r.edge.On) > 0 }
+
+// parent appends what says which parent a row belongs to: a column of the join table, or of the
+// target's, or the parents' key.
+func (r *relation) parent(b *sqltext.Builder, j sqltext.Alias) {
 	switch {
 	case r.edge.JoinTable != "":
-		return r.edge.JoinOwn
+		b.Column(j, r.edge.JoinOwn)
+	case len(r.edge.On) > 0:
+		filter.KeyText(b, j, &r.own.Key)
 	case r.owns():
-		return r.reads.entity.Key.Name
+		b.Column(j, r.reads.entity.Key.Name)
+	default:
+		b.Column(j, r.edge.TargetKey)
 	}
-	return r.edge.TargetKey
 }
 
 // from appends FROM and WHERE: the target as t, and j as the table that has the
-// parent's column.
+// parents.
 func (r *relation) from(b *sqltext.Builder, t, j sqltext.Alias, parents []any) {
 	target := r.reads.entity
 	b.Raw(" FROM ").Name(target.Table).Raw(" AS ").Alias(t)
-	if j != t {
+	switch {
+	case r.edge.JoinTable != "":
 		b.Raw(" JOIN ").Name(r.edge.JoinTable).Raw(" AS ").Alias(j)
 		b.Raw(" ON ").Column(j, r.edge.JoinTarget).Raw("=").Column(t, target.Key.Name)
+	case len(r.edge.On) > 0:
+		b.Raw(" JOIN ").Name(r.own.Table).Raw(" AS ").Alias(j).Raw(" ON ")
+		filter.Joined(b, j, t, r.edge.On)
 	}
-	b.Raw(" WHERE ").Column(j, r.parentColumn()).Raw(" IN (").List(parents).Raw(")")
+	b.Raw(" WHERE ")
+	if len(r.edge.On) > 0 {
+		filter.KeyIn(b, j, &r.own.Key, parents)
+	} else {
+		r.parent(b, j)
+		b.Raw(" IN (").List(parents).Raw(")")
+	}
 	if !r.filter.Empty() {
 		b.Raw(" AND ")
 		r.filter.Where(b, t)

@@ -54,11 +54,39 @@ func (in *input) sort(e *descriptor.Entity, m map[string]any, at string) []term 
 				in.fail(n.at, filter.Quote(t.label())+" is in the sort more than once")
 			}
 			taken[t.label()] = true
-			out = append(out, t)
+			out = spread(out, t, e, taken)
 		}
 	}
 	if !taken[e.Key.Field] {
-		out = append(out, term{column: &e.Key})
+		out = spread(out, term{column: &e.Key}, e, taken)
+	}
+	return out
+}
+
+// spread appends a term of a sort of root, or those of the columns that its key has which are not taken yet. Rows without ids are in
+// the order of all their columns that can be sorted by.
+func spread(out []term, t term, root *descriptor.Entity, taken map[string]bool) []term {
+	e := t.entity(root)
+	if t.column != &e.Key || e.Key.Name != "" {
+		return append(out, t)
+	}
+	columns := e.Key.Parts
+	if e.Key.Absent() {
+		columns = nil
+		for i := range e.Columns {
+			f := &e.Resource.Fields[i]
+			if filter.Readable(f) && !f.Opaque && f.Type != catalog.TypeJSON && f.Type != catalog.TypeBytes {
+				columns = append(columns, e.Columns[i])
+			}
+		}
+	}
+	for i := range columns {
+		part := t
+		part.column = &columns[i]
+		if !taken[part.label()] {
+			taken[part.label()] = true
+			out = append(out, part)
+		}
 	}
 	return out
 }

@@ -60,7 +60,8 @@ func (x *statements) selectOne(s *selection, key any, rule *filter.Rule) *sqltex
 	b.Raw("SELECT ").Raw(s.layout.list(x.dialect))
 	references(b, t, s)
 	b.Raw(" FROM ").Name(s.entity.Table).Raw(" AS ").Alias(t)
-	b.Raw(" WHERE ").Column(t, s.entity.Key.Name).Raw("=").Arg(key)
+	b.Raw(" WHERE ")
+	filter.KeyIs(b, t, &s.entity.Key, key)
 	appendRule(b, t, rule)
 	return b
 }
@@ -80,8 +81,8 @@ func (x *statements) page(c *Collection) *sqltext.Builder {
 	where(b, t, c)
 	orderBy(b, t, c.order)
 	b.Raw(" LIMIT ").Arg(int64(c.PageSize) + 1)
-	if c.after == nil {
-		b.Raw(" OFFSET ").Arg(int64(c.Page-1) * int64(c.PageSize))
+	if c.after == nil || c.Entity.Key.Absent() {
+		b.Raw(" OFFSET ").Arg(c.offset())
 	}
 	return b
 }

@@ -76,6 +76,9 @@ func (PostgreSQL) Suffix() (before, between, after string) { return "right(", ",
 // Numeric implements Dialect.
 func (PostgreSQL) Numeric() (before, after string) { return "CAST(", " AS numeric)" }
 
+// BareColumn implements Dialect.
+func (PostgreSQL) BareColumn() string { return "" }
+
 // Native implements Dialect.
 func (PostgreSQL) Native(typ string) (before, after string) { return "CAST(", " AS " + typ + ")" }
 

@@ -96,6 +96,9 @@ func (SQLite) Suffix() (before, between, after string) { return "substr(", ",-le
 // Numeric implements Dialect.
 func (SQLite) Numeric() (before, after string) { return "CAST(", " AS NUMERIC)" }
 
+// BareColumn implements Dialect.
+func (SQLite) BareColumn() string { return "+" }
+
 // Native implements Dialect.
 func (SQLite) Native(string) (before, after string) { return "", "" }
 

@@ -59,6 +59,9 @@ type Dialect interface {
 	// Native opens and closes an expression that makes a value one of a type of
 	// descriptor.Column.Native. Both are empty where the dialect has no such types.
 	Native(typ string) (before, after string)
+	// BareColumn opens an expression that gives a column without its declared type, by which SQLite's
+	// drivers make times and booleans of values.
+	BareColumn() string
 	// Bucket returns the pieces of an expression of the bucket that a time falls
 	// into in a zone that package zone knows: its start, in the form of a time. The time stands
 	// between each two pieces. There are none where the database cannot reckon in the zone.

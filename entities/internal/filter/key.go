@@ -1,0 +1,171 @@
+package filter
+
+import (
+	"strconv"
+
+	"entgo.io/ent/dialect"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/framework/database/sqltext"
+)
+
+// An id of several columns is one text for callers, and several comparisons for the database, so that its
+// index answers them.
+
+// SelectKey appends a key as callers see it. named writes a column's name.
+func SelectKey(b *sqltext.Builder, key *descriptor.Column, named func(name string)) {
+	switch {
+	case key.Absent():
+		b.Raw("NULL")
+		return
+	case len(key.Parts) == 0:
+		named(key.Name)
+		return
+	}
+	b.Raw("(")
+	for i := range key.Parts {
+		if i > 0 {
+			b.Raw("||','||")
+		}
+		p := &key.Parts[i]
+		if p.Storage == descriptor.Int && !p.Bare || p.Storage == descriptor.UUID {
+			b.Raw("CAST(")
+			named(p.Name)
+			b.Raw(" AS TEXT)")
+			continue
+		}
+		b.Raw("replace(replace(CAST(")
+		named(p.Name)
+		b.Raw(" AS TEXT),'%','%25'),',','%2C')")
+	}
+	b.Raw(")")
+}
+
+// KeyText appends a key of an alias as callers see it.
+func KeyText(b *sqltext.Builder, a sqltext.Alias, key *descriptor.Column) {
+	SelectKey(b, key, func(name string) { b.Column(a, name) })
+}
+
+// KeyIs appends the condition that a key has a value.
+func KeyIs(b *sqltext.Builder, a sqltext.Alias, key *descriptor.Column, v any) {
+	if len(key.Parts) == 0 && !key.Absent() {
+		b.Column(a, key.Name).Raw("=").Arg(v)
+		return
+	}
+	keyParts(b, a, key, "=", v)
+}
+
+// KeyIn appends the condition that a key has one of some values, of which there is one at least.
+func KeyIn(b *sqltext.Builder, a sqltext.Alias, key *descriptor.Column, values []any) {
+	switch {
+	case key.Absent():
+		b.Raw("1=0")
+		return
+	case len(key.Parts) == 0:
+		b.Column(a, key.Name).Raw(" IN (").List(values).Raw(")")
+		return
+	}
+	tuple(b, func(p *descriptor.Column) { comparedPart(b, a, p) }, key)
+	before, after := " IN (", ")"
+	if b.Dialect.Name() == dialect.SQLite {
+		before = " IN (VALUES "
+	}
+	b.Raw(before)
+	b.ListWith(values, func(v any) {
+		parts := keyValues(key, v)
+		i := -1
+		tuple(b, func(p *descriptor.Column) { i++; bindPart(b, p, parts[i]) }, key)
+	})
+	b.Raw(after)
+}
+
+// keyParts appends a comparison of a key of several columns with a value, part by part where it is one
+// for equality.
+func keyParts(b *sqltext.Builder, a sqltext.Alias, key *descriptor.Column, op string, v any) {
+	if key.Absent() {
+		b.Raw("1=0")
+		return
+	}
+	parts := keyValues(key, v)
+	if op != "=" {
+		tuple(b, func(p *descriptor.Column) { comparedPart(b, a, p) }, key)
+		b.Raw(op)
+		i := -1
+		tuple(b, func(p *descriptor.Column) { i++; bindPart(b, p, parts[i]) }, key)
+		return
+	}
+	b.Raw("(")
+	for i := range key.Parts {
+		if i > 0 {
+			b.Raw(" AND ")
+		}
+		comparedPart(b, a, &key.Parts[i])
+		b.Raw("=")
+		bindPart(b, &key.Parts[i], parts[i])
+	}
+	b.Raw(")")
+}
+
+func tuple(b *sqltext.Builder, part func(*descriptor.Column), key *descriptor.Column) {
+	if len(key.Parts) > 1 {
+		b.Raw("(")
+		defer b.Raw(")")
+	}
+	for i := range key.Parts {
+		if i > 0 {
+			b.Raw(",")
+		}
+		part(&key.Parts[i])
+	}
+}
+
+// comparedPart appends a part as it is compared: as a text where SQLite may have kept it as anything.
+func comparedPart(b *sqltext.Builder, a sqltext.Alias, p *descriptor.Column) {
+	if p.Storage == descriptor.Bytes && b.Dialect.Name() == dialect.SQLite {
+		b.Raw("CAST(").Column(a, p.Name).Raw(" AS TEXT)")
+		return
+	}
+	b.Column(a, p.Name)
+}
+
+func bindPart(b *sqltext.Builder, p *descriptor.Column, text string) {
+	if n, err := strconv.ParseInt(text, 10, 64); p.Storage == descriptor.Int && err == nil {
+		b.Arg(n)
+		return
+	}
+	if p.Native != "" {
+		before, after := b.Dialect.Native(p.Native)
+		b.Raw(before).Arg(text).Raw(after)
+		return
+	}
+	b.Arg(text)
+}
+
+// keyValues returns the values of an id, which Key has checked; an id that was none finds nothing.
+func keyValues(key *descriptor.Column, v any) []string {
+	text, _ := v.(string)
+	if parts, ok := descriptor.SplitKey(text, len(key.Parts)); ok {
+		return parts
+	}
+	return make([]string, len(key.Parts))
+}
+
+// partedKey checks an id of several columns.
+func partedKey(key *descriptor.Column, v any) (string, bool) {
+	text, isText := v.(string)
+	if !isText && len(key.Parts) == 1 {
+		if n, ok := Integer(v); ok {
+			text, isText = strconv.FormatInt(n, 10), true
+		}
+	}
+	parts, ok := descriptor.SplitKey(text, len(key.Parts))
+	if !isText || !ok {
+		return "", false
+	}
+	for i := range key.Parts {
+		if _, err := strconv.ParseInt(parts[i], 10, 64); err != nil && key.Parts[i].Storage == descriptor.Int && !key.Parts[i].Bare {
+			return "", false
+		}
+	}
+	return text, true
+}
