@@ -11,6 +11,7 @@ require (
 	github.com/dop251/goja v0.0.0-20260917113740-793a2a65c13b // runs scripts
 	github.com/evanw/esbuild v0.28.2 // modules, top-level await and TypeScript, which goja does not parse
 	github.com/go-jose/go-jose/v4 v4.1.8 // the keys that sign them
+	github.com/go-openapi/inflect v0.19.0 // names of entities in singular and plural: what ent uses
 	github.com/google/uuid v1.6.0
 	github.com/hashicorp/go-hclog v1.6.3 // go-plugin's logger, written to ours
 	github.com/hashicorp/go-plugin v1.8.0
@@ -71,7 +72,6 @@ require (
 	github.com/fatih/color v1.19.0 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
-	github.com/go-openapi/inflect v0.19.0 // indirect
 	github.com/go-sourcemap/sourcemap v2.1.3+incompatible // indirect
 	github.com/golang/protobuf v1.5.4 // indirect
 	github.com/google/go-cmp v0.7.0 // indirect

@@ -1,0 +1,190 @@
+// Package derive makes entities of what a database says of itself: names that callers see, fields,
+// relationships in both directions, and what an app's configuration says otherwise.
+//
+// What belongs here: a graph of descriptors out of relations that were found. What must never: a query,
+// or anything that depends on the order in which a database lists things.
+package derive
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/inspect"
+	"github.com/koan-go/koan/framework/catalog"
+)
+
+// Derived is what is served of a database.
+type Derived struct {
+	Graph *descriptor.Graph
+	// Links are the tables that are many-to-many relationships, and no entities.
+	Links []Link
+	// Omitted is what is not served, and why.
+	Omitted []inspect.Omitted
+	// Sources are the relations of the entities, by resource name.
+	Sources map[string]*inspect.Relation
+}
+
+// Link is a table that only links rows of two others.
+type Link struct {
+	Table string
+	Edges []string // "Order.products", "Product.orders"
+}
+
+// Options say how entities are made.
+type Options struct {
+	// ReadOnly makes all entities read-only.
+	ReadOnly bool
+	// Overlay is what the configuration says of entities.
+	Overlay Overlay
+}
+
+// Graph makes the entities of a database. Its error has every problem of the overlay.
+func Graph(d *inspect.Database, o Options) (*Derived, error) {
+	g := &graph{options: o, found: d, out: &Derived{Omitted: slices.Clone(d.Omitted), Sources: map[string]*inspect.Relation{}}, of: map[*inspect.Relation]*entity{}}
+	g.choose()
+	g.nameEntities()
+	for _, e := range g.entities {
+		g.fields(e)
+	}
+	for _, e := range g.entities {
+		g.toOne(e)
+	}
+	g.toMany()
+	g.links()
+	if err := g.applyOverlay(); err != nil {
+		return nil, err
+	}
+	g.finish()
+	return g.out, nil
+}
+
+// graph is a graph that is being made.
+type graph struct {
+	options  Options
+	found    *inspect.Database
+	out      *Derived
+	entities []*entity
+	joins    []*inspect.Relation // tables that only link rows
+	of       map[*inspect.Relation]*entity
+}
+
+// entity is an entity that is being made.
+type entity struct {
+	*descriptor.Entity
+	source  *inspect.Relation
+	derived string          // its name without the configuration
+	taken   map[string]bool // names of fields and relationships
+	hidden  map[string]bool // by the configuration
+	ones    []*toOne
+}
+
+// toOne is a relationship along a foreign key.
+type toOne struct {
+	key    *inspect.ForeignKey
+	from   *entity
+	to     *entity
+	edge   string // its name
+	unique bool   // one row at most refers to each
+	column string // that refers to the target's key by itself, "" otherwise
+}
+
+func (g *graph) omit(name, reason string) {
+	g.out.Omitted = append(g.out.Omitted, inspect.Omitted{Name: name, Reason: reason})
+}
+
+// choose sorts out what becomes an entity, and what a relationship.
+func (g *graph) choose() {
+	for _, r := range g.found.Relations {
+		switch {
+		case r.PartOf != "": // its rows are those of its parent
+		case len(r.Columns) == 0:
+			g.omit(qualified(r), "it has no columns")
+		case g.linksOnly(r) && !g.options.Overlay.names(r):
+			g.joins = append(g.joins, r)
+		default:
+			e := &entity{Entity: &descriptor.Entity{}, source: r, taken: map[string]bool{}, hidden: map[string]bool{}}
+			g.entities, g.of[r] = append(g.entities, e), e
+		}
+	}
+}
+
+// qualified is how messages name a relation.
+func qualified(r *inspect.Relation) string {
+	if r.Schema == "" {
+		return r.Name
+	}
+	return r.Schema + "." + r.Name
+}
+
+// linksOnly reports whether a table has two references to keys and nothing else.
+func (g *graph) linksOnly(r *inspect.Relation) bool {
+	if r.Kind != inspect.Table || len(r.Columns) != 2 || len(r.ForeignKeys) != 2 {
+		return false
+	}
+	for i, f := range r.ForeignKeys {
+		target := g.found.Find(f.Schema, f.Table)
+		if len(f.Columns) != 1 || target == nil || target == r || target.PartOf != "" || !slices.Equal(f.Refers, target.Key) {
+			return false
+		}
+		if i == 1 && f.Columns[0] == r.ForeignKeys[0].Columns[0] {
+			return false
+		}
+	}
+	both := []string{r.Columns[0].Name, r.Columns[1].Name}
+	return sameNames(r.Key, both) || slices.ContainsFunc(r.Unique, func(u inspect.Unique) bool { return sameNames(u.Columns, both) })
+}
+
+func sameNames(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
+// nameEntities names the entities, in an order that does not depend on that of the database's catalog.
+func (g *graph) nameEntities() {
+	slices.SortFunc(g.entities, func(a, b *entity) int {
+		return cmp.Or(strings.Compare(a.source.Schema, b.source.Schema), strings.Compare(a.source.Name, b.source.Name))
+	})
+	names := entityNames(g.entities)
+	for i, e := range g.entities {
+		e.Resource.Name, e.derived = names[i], names[i]
+		if given := g.options.Overlay.nameOf(e.source, names[i]); given != "" {
+			e.Resource.Name = given
+		}
+		e.Table = tableName(e.source)
+		e.Resource.Description = e.source.Comment
+		e.Resource.ReadOnly = g.options.ReadOnly || !e.source.Writable() || len(e.source.Key) == 0
+		g.out.Sources[e.Resource.Name] = e.source
+	}
+}
+
+// finish completes the descriptors.
+func (g *graph) finish() {
+	slices.SortFunc(g.entities, func(a, b *entity) int { return strings.Compare(a.Resource.Name, b.Resource.Name) })
+	all := make([]*descriptor.Entity, 0, len(g.entities))
+	for _, e := range g.entities {
+		if e.Resource.Operations == nil && len(e.source.Key) == 0 && e.source.RowID == "" {
+			e.Resource.Operations = []string{"collection", "count", "aggregate"}
+		}
+		all = append(all, e.Entity)
+	}
+	g.referrers()
+	g.out.Graph = descriptor.NewGraph(all...)
+}
+
+// referrers notes which rows refer to those of an entity.
+func (g *graph) referrers() {
+	for _, e := range g.entities {
+		for _, one := range e.ones {
+			if one.column != "" {
+				one.to.Referrers = append(one.to.Referrers, descriptor.Referrer{
+					Entity: e.Resource.Name, Column: one.column,
+					Cascade: one.key.OnDelete == "CASCADE", SetNull: one.key.OnDelete == "SET NULL",
+				})
+			}
+		}
+	}
+}
+
+// keyField is the id that every entity has.
+func keyField() catalog.Field { return catalog.Field{Name: "id", Type: catalog.TypeID} }
