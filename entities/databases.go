@@ -124,7 +124,11 @@ func (d *databases) appDatabases(ctx context.Context) func(database.Schema) (dat
 				WithHint("Leave out ent.OnCreateSet or Open of framework.App.")
 		}
 		if d.ledger.foreign != "" {
-			return appdb.NewForeign(ctx, d.opts.Open, d.firstSet(), s, d.writtenTable())
+			sets, err := appdb.NewForeign(ctx, d.opts.Open, d.firstSet(), s, d.writtenTable())
+			if err != nil {
+				return nil, err
+			}
+			return foreignBackend{sets, d.ledger.foreign}, nil
 		}
 		return appdb.New(ctx, d.opts.Open, d.firstSet(), s, d.ownTables)
 	}

@@ -81,6 +81,9 @@ func (d *databases) examineOwnSet(ctx context.Context, set string) error {
 		}
 	}
 	if len(missing) > 0 && ctx.Err() == nil {
+		if d.ledger.foreign != "" {
+			return changedSchema(migrations.ListSome(missing)+" is gone", nil)
+		}
 		return fault.Newf(fault.ServiceUnavailable, "the database of the set %q, which the app opens, does not have %s", set, migrations.ListSome(missing)).
 			WithHint("Check what Open of the app (framework.App) opens: SQLite makes an empty file of a path that is mistyped. If it is the right one, run the app's own migrations.")
 	}
@@ -119,7 +122,13 @@ type served struct {
 // tablesOf returns what a graph's entities are kept in, and what links them.
 func tablesOf(g *descriptor.Graph) (out []served) {
 	for _, e := range g.Entities {
-		t := served{e.Table, []string{e.Key.Name}}
+		t := served{e.Table, nil}
+		if e.Key.Name != "" {
+			t.columns = append(t.columns, e.Key.Name)
+		}
+		for i := range e.Key.Parts {
+			t.columns = append(t.columns, e.Key.Parts[i].Name)
+		}
 		for i := range e.Columns {
 			t.columns = append(t.columns, e.Columns[i].Name)
 		}

@@ -1,4 +1,4 @@
-// Command koan is the developer's tool: it creates new apps, adds Koan to projects that
+// Command koan is the developer's tool: it serves databases that exist, creates new apps, adds Koan to projects that
 // have ent schemas, serves code mode over other MCP servers, and installs that into clients. Apps have their own
 // binaries with their own commands; nothing of those belongs here.
 package main
@@ -23,7 +23,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 func run(args []string, stdout, stderr io.Writer) int {
 	var failure error
 	root := &cobra.Command{
-		Use: "koan", Short: "Start new Koan apps, add Koan to ent projects, serve code mode over MCP servers", Version: build.Version(), SilenceErrors: true, SilenceUsage: true,
+		Use: "koan", Short: "Serve a database that exists, start new Koan apps, add Koan to ent projects, serve code mode over MCP servers", Version: build.Version(), SilenceErrors: true, SilenceUsage: true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	help := bufio.NewWriter(stdout) // cobra drops what goes wrong with its texts
@@ -50,7 +50,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	create.Flags().StringVar(&o.module, "module", "", "Go module path of the app (default: the folder's name)")
 	create.Flags().StringVar(&o.source, "koan-src", "", "use Koan from this checkout: writes a replace directive into go.mod")
 	status := 0
-	root.AddCommand(create, addCommand(stdout, &failure), gatewayCommand(&status), installCommand(&status), pluginCommand(&status), bundleCommand(stdout, &failure))
+	root.AddCommand(create, addCommand(stdout, &failure), gatewayCommand(&status), installCommand(&status), pluginCommand(&status), bundleCommand(stdout, &failure), initCommand(stdout, &failure))
+	root.AddCommand(databaseCommands(&status)...)
 	root.InitDefaultHelpCmd()
 	if help, _, err := root.Find([]string{"help"}); err == nil {
 		help.Args = knownTopic

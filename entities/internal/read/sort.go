@@ -63,26 +63,26 @@ func (in *input) sort(e *descriptor.Entity, m map[string]any, at string) []term 
 	return out
 }
 
-// spread appends a term of a sort of root, or those of the columns that its key has which are not taken yet. Rows without ids are in
-// the order of all their columns that can be sorted by.
+// spread appends a term of a sort of root: of a key of several columns, one for each that is not taken yet. Rows without
+// ids are in the order of all their columns that can be sorted by.
 func spread(out []term, t term, root *descriptor.Entity, taken map[string]bool) []term {
 	e := t.entity(root)
 	if t.column != &e.Key || e.Key.Name != "" {
 		return append(out, t)
 	}
-	columns := e.Key.Parts
-	if e.Key.Absent() {
-		columns = nil
-		for i := range e.Columns {
-			f := &e.Resource.Fields[i]
-			if filter.Readable(f) && !f.Opaque && f.Type != catalog.TypeJSON && f.Type != catalog.TypeBytes {
-				columns = append(columns, e.Columns[i])
-			}
+	var columns []*descriptor.Column
+	for i := range e.Key.Parts {
+		columns = append(columns, &e.Key.Parts[i])
+	}
+	for i := range e.Columns {
+		f := &e.Resource.Fields[i]
+		if e.Key.Absent() && filter.Readable(f) && !f.Opaque && f.Type != catalog.TypeJSON && f.Type != catalog.TypeBytes {
+			columns = append(columns, &e.Columns[i])
 		}
 	}
-	for i := range columns {
+	for _, c := range columns {
 		part := t
-		part.column = &columns[i]
+		part.column = c
 		if !taken[part.label()] {
 			taken[part.label()] = true
 			out = append(out, part)

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/koan-go/koan/entities"
+)
+
+// configFile is what `koan init` writes.
+const configFile = "koan.yaml"
+
+// initCommand is `koan init`: what of a database is served, as a file that can be edited.
+func initCommand(out io.Writer, failure *error) *cobra.Command {
+	var database string
+	var check, force bool
+	c := &cobra.Command{
+		Use:   "init --database sqlite:FILE|postgres://...",
+		Short: "Write the koan.yaml of a database that exists: its entities, and what of it is not served",
+		Long: `Looks at a database and writes koan.yaml into the working directory: the name of each entity with its table, its
+fields and relationships as comments, and what is not served, with the reason. Nothing is written into the
+database. "koan serve" then serves it.`,
+		Example: "  koan init --database sqlite:shop.db && koan serve\n  koan init --database postgres://me@localhost/shop --check",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if database == "" {
+				return errors.New("name a database: --database sqlite:FILE or --database postgres://USER@HOST/DATABASE")
+			}
+			*failure = writeSurvey(cmd.Context(), out, database, check, force)
+			return nil
+		},
+	}
+	c.Flags().StringVar(&database, "database", "", "the database: sqlite:FILE, or postgres://USER:PASSWORD@HOST/DATABASE")
+	c.Flags().BoolVar(&check, "check", false, "print the file, and write nothing")
+	c.Flags().BoolVar(&force, "force", false, "replace a koan.yaml that is there")
+	return c
+}
+
+func writeSurvey(ctx context.Context, out io.Writer, database string, check, force bool) error {
+	if ctx == nil { // the command was run without one
+		ctx = context.Background()
+	}
+	s, err := entities.SurveyDatabase(ctx, database)
+	if err != nil {
+		return err
+	}
+	if check {
+		_, err := io.WriteString(out, s.Config)
+		return err
+	}
+	if _, err := os.Stat(configFile); !force && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is there already; see what would be written with --check, or replace it with --force", configFile)
+	}
+	if err := os.WriteFile(configFile, []byte(s.Config), 0o644); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "%s has %d entities and %d many-to-many relationships; not served: %d (named at its end). Next: koan serve\n", configFile, s.Entities, s.Links, s.NotServed)
+	return err
+}

@@ -1,0 +1,192 @@
+package entities
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"entgo.io/ent/dialect"
+	entsql "entgo.io/ent/dialect/sql"
+
+	"github.com/koan-go/koan/entities/internal/derive"
+	"github.com/koan-go/koan/entities/internal/dynamic"
+	"github.com/koan-go/koan/entities/internal/engine"
+	"github.com/koan-go/koan/entities/internal/inspect"
+	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/shim"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/database/sqlite"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/ledger/books"
+)
+
+// settingReadOnly has a database that exists served for reading only.
+const settingReadOnly = "readOnly"
+
+// Existing serves the tables and views of a database that another program keeps (CONTRACT section 12).
+// What it offers is known when the database has been looked at, at its start.
+type Existing struct {
+	*Provider
+	place    string // for people, and what names the database's ledger; without a password
+	readOnly bool
+	found    *derive.Derived
+}
+
+var (
+	_ catalog.Provider     = (*Existing)(nil)
+	_ catalog.Configurable = (*Existing)(nil)
+	_ catalog.Checker      = (*Existing)(nil)
+	_ catalog.Commander    = (*Existing)(nil)
+	_ catalog.Reporter     = (*Existing)(nil)
+)
+
+// ProvideExisting makes the provider of the database that the setting `database` names. It takes the place
+// of Provide.
+func ProvideExisting() *Existing {
+	e := &Existing{Provider: Provide(&shim.App{}, Options{})}
+	e.opts.Open = func(context.Context, string) (dialect.Driver, error) {
+		return nil, fault.New(fault.ServiceUnavailable, "the database has not been opened")
+	}
+	return e
+}
+
+// Settings implements catalog.Configurable.
+func (e *Existing) Settings() []catalog.Setting {
+	return slices.Concat([]catalog.Setting{{
+		Key: settingDatabase, Default: "", Check: checkExisting,
+		Help: "the database to serve: sqlite:FILE, or postgres://USER:PASSWORD@HOST/DATABASE",
+	}, {
+		Key: settingReadOnly, Default: true,
+		Help: "serve the database for reading only, which the database itself enforces",
+	}, {
+		Key: derive.Section, Open: true, CheckKey: derive.CheckKey,
+		Help: "what the entities of the database are called and show, by name: table, name, description, hidden, readOnly, operations, fields, relationships; `koan init` writes what it found",
+	}}, ownSettings(), eventSettings(), books.JournalSettings())
+}
+
+// checkExisting checks the name of a database.
+func checkExisting(v any) error {
+	s, _ := v.(string)
+	if _, ok := sqliteFile(s); s == "" || ok || onPostgres(s) {
+		return nil
+	}
+	if scheme, _, ok := strings.Cut(s, "://"); ok {
+		s = scheme + "://..." // the rest may have a password in it
+	}
+	return fmt.Errorf("must be sqlite:FILE or postgres://USER@HOST/DATABASE, not %q", s)
+}
+
+// sqliteFile returns the file that a setting names.
+func sqliteFile(database string) (path string, ok bool) {
+	for _, scheme := range []string{"sqlite://", "sqlite:", "file:"} {
+		if path, ok = strings.CutPrefix(database, scheme); ok && path != "" {
+			return path, true
+		}
+	}
+	return "", false
+}
+
+// Start implements catalog.Provider.
+func (e *Existing) Start(ctx context.Context, host catalog.Host) error {
+	db, name, err := e.look(ctx, host)
+	if err != nil {
+		return err
+	}
+	e.app = dynamic.App(e.found.Graph, dynamic.Options{})
+	e.app.Foreign = e.place
+	e.engine = engine.New(e.app, nil)
+	e.offer = e.engine.Offer()
+	e.opts.Open = func(_ context.Context, set string) (dialect.Driver, error) {
+		if set != model.DefaultSet {
+			return nil, fault.Newf(fault.UnknownSet, "there is no set %q: a database that exists is one set, default", set)
+		}
+		return entsql.OpenDB(name, db), nil
+	}
+	if err := e.Provider.Start(ctx, host); err != nil {
+		return errors.Join(err, db.Close())
+	}
+	return nil
+}
+
+// look opens the database and finds out what can be served of it.
+func (e *Existing) look(ctx context.Context, host catalog.Host) (db *sql.DB, name string, err error) {
+	place := host.Settings().String(settingDatabase)
+	e.readOnly = host.Settings().Bool(settingReadOnly)
+	if place == "" {
+		return nil, "", fault.New(fault.ServiceUnavailable, "no database is named").WithPath("/database").
+			WithHint("Name one: --database sqlite:FILE or --database postgres://USER@HOST/DATABASE, or `database` in koan.yaml.")
+	}
+	overlay, err := derive.ParseOverlay(host.Settings().Under(derive.Section))
+	if err != nil {
+		return nil, "", err
+	}
+	if !e.readOnly {
+		return nil, "", fault.New(fault.CapabilityUnsupported, "a database that exists cannot be written yet").WithPath("/readOnly").
+			WithHint("Leave `readOnly` out, or set it to true.")
+	}
+	db, found, err := e.inspect(ctx, place)
+	if err != nil {
+		return nil, "", err
+	}
+	if e.found, err = derive.Graph(found, derive.Options{ReadOnly: e.readOnly, Overlay: overlay}); err != nil {
+		return nil, "", errors.Join(err, db.Close())
+	}
+	return db, dialect.SQLite, nil
+}
+
+// inspect opens a database and reads its catalog.
+func (e *Existing) inspect(ctx context.Context, place string) (*sql.DB, *inspect.Database, error) {
+	path, ok := sqliteFile(place)
+	if !ok {
+		return nil, nil, fault.New(fault.CapabilityUnsupported, "a PostgreSQL database that exists cannot be served yet").WithPath("/database").
+			WithHint("Name a file of SQLite: sqlite:FILE.")
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	e.place = "sqlite:" + path
+	db, err := sqlite.OpenExisting(ctx, path, e.readOnly)
+	if err != nil {
+		return nil, nil, err
+	}
+	found, err := inspect.SQLite(ctx, db)
+	if err != nil {
+		err = fault.Newf(fault.ServiceUnavailable, "the tables of %s cannot be read: %v", e.place, err).WithPath("/database").Because(err).
+			WithHint("Check the file with `sqlite3 FILE .schema`; it may be damaged or locked.")
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	return db, found, nil
+}
+
+// Commands implements catalog.Commander: another program migrates the tables.
+func (e *Existing) Commands() []*catalog.Command { return nil }
+
+// Checks implements catalog.Checker.
+func (e *Existing) Checks(ctx context.Context) []catalog.Check {
+	out := e.Provider.Checks(ctx)
+	if e.found == nil {
+		return out
+	}
+	for _, o := range e.found.Omitted {
+		out = append(out, catalog.Check{Name: "not served", OK: true, Detail: o.Name + ": " + o.Reason})
+	}
+	return out
+}
+
+// Report implements catalog.Reporter.
+func (e *Existing) Report(catalog.Boot) []string {
+	line := fmt.Sprintf("Database: %s entities=%d links=%d notServed=%d readOnly=%t", e.place, len(e.app.Graph.Entities), len(e.found.Links), len(e.found.Omitted), e.readOnly)
+	out := []string{line}
+	if e.readOnly {
+		out = append(out, "Database: it is served for reading only, which the database enforces; to let callers write, set `readOnly: false` in koan.yaml")
+	}
+	if len(e.found.Omitted) > 0 {
+		out = append(out, "Database: what is not served, and why, is listed by `koan doctor`")
+	}
+	return out
+}
