@@ -19,6 +19,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/database/postgres"
 	"github.com/koan-go/koan/framework/database/sqlite"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/ledger/books"
@@ -135,6 +136,9 @@ func (e *Existing) look(ctx context.Context, host catalog.Host) (db *sql.DB, nam
 	if e.found, err = derive.Graph(found, derive.Options{ReadOnly: e.readOnly, Overlay: overlay}); err != nil {
 		return nil, "", errors.Join(err, db.Close())
 	}
+	if onPostgres(place) {
+		return db, dialect.Postgres, nil
+	}
 	return db, dialect.SQLite, nil
 }
 
@@ -142,8 +146,7 @@ func (e *Existing) look(ctx context.Context, host catalog.Host) (db *sql.DB, nam
 func (e *Existing) inspect(ctx context.Context, place string) (*sql.DB, *inspect.Database, error) {
 	path, ok := sqliteFile(place)
 	if !ok {
-		return nil, nil, fault.New(fault.CapabilityUnsupported, "a PostgreSQL database that exists cannot be served yet").WithPath("/database").
-			WithHint("Name a file of SQLite: sqlite:FILE.")
+		return e.inspectServer(ctx, place)
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -161,6 +164,35 @@ func (e *Existing) inspect(ctx context.Context, place string) (*sql.DB, *inspect
 		return nil, nil, errors.Join(err, db.Close())
 	}
 	return db, found, nil
+}
+
+// inspectServer connects to a database of PostgreSQL and reads its catalogs, with names that the search path of
+// its role has no part in.
+func (e *Existing) inspectServer(ctx context.Context, url string) (*sql.DB, *inspect.Database, error) {
+	db, err := postgres.OpenExisting(ctx, url, "koan", e.readOnly)
+	if err != nil {
+		return nil, nil, err
+	}
+	e.place = db.Place
+	found, err := inspectCatalogs(ctx, db.DB)
+	if err != nil {
+		err = fault.Newf(fault.ServiceUnavailable, "the catalogs of %s cannot be read: %v", e.place, err).WithPath("/database").Because(err).
+			WithHint("Check the server's log, and that the role may connect and read the catalogs.")
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	return db.DB, found, nil
+}
+
+func inspectCatalogs(ctx context.Context, db *sql.DB) (_ *inspect.Database, err error) {
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, tx.Rollback()) }()
+	if _, err := tx.ExecContext(ctx, "SET LOCAL search_path = pg_catalog"); err != nil {
+		return nil, err
+	}
+	return inspect.PostgreSQL(ctx, tx)
 }
 
 // Commands implements catalog.Commander: another program migrates the tables.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/framework/database/sqlitedriver"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/tests/pgtest"
 )
 
 // shopFile makes a small database as another program keeps it.
@@ -80,6 +82,34 @@ func TestServesADatabaseThatExists(t *testing.T) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	require.NoError(t, err)
 	require.Len(t, entries, 1, "something was left beside the file")
+}
+
+func TestServesPostgreSQL(t *testing.T) {
+	pgtest.Psql(t, "CREATE DATABASE served")
+	server := pgtest.Server(t)
+	place := strings.Replace(server, "/postgres?", "/served?", 1)
+	db, err := sql.Open("pgx", place)
+	require.NoError(t, err)
+	defer func() { _ = db.Close() }()
+	_, err = db.Exec(`CREATE TABLE orders (id int PRIMARY KEY, lines text[]); INSERT INTO orders VALUES (7, '{a}')`)
+	require.NoError(t, err)
+	i, err := start(t, map[string]string{"database": place})
+	require.NoError(t, err)
+	got, err := call(t, i, "koan::Order.get-by-id", map[string]any{"id": "7"})
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"id": "7", "lines": []any{"a"}}, got)
+
+	_, err = db.Exec("DROP TABLE orders")
+	require.NoError(t, err)
+	_, err = call(t, i, "koan::Order.get-by-id", map[string]any{"id": "7"})
+	require.ErrorContains(t, err, "have changed")
+	var tables int
+	require.NoError(t, db.QueryRow("SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'").Scan(&tables))
+	require.Zero(t, tables, "something of Koan's is left")
+
+	_, err = start(t, map[string]string{"database": "postgres://nobody:secret@127.0.0.1:1/none"})
+	require.ErrorContains(t, err, "cannot be reached")
+	require.NotContains(t, err.Error(), "secret")
 }
 
 func TestTableThatIsDroppedWhileItIsServed(t *testing.T) {

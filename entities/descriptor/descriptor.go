@@ -70,6 +70,8 @@ type Column struct {
 	// Bare says that another program fills the column of SQLite, whose rows may have values of any
 	// type: the driver must not go by the declared one, as it does for times and booleans.
 	Bare bool
+	// List says that the column is an array of PostgreSQL, which is read as JSON.
+	List bool
 	// Parts are the columns of a key that has several, or one of which callers do not see what it
 	// holds. Name is "" then, and the key's value one text: see JoinKey.
 	Parts []Column

@@ -1,6 +1,7 @@
 package derive
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -9,10 +10,11 @@ import (
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/inspect"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/database/sqltext"
 )
 
 // tableName is how statements name a relation.
-func tableName(r *inspect.Relation) string { return r.Name }
+func tableName(r *inspect.Relation) string { return sqltext.Qualified(r.Schema, r.Name) }
 
 // fields makes the key and the fields of an entity.
 func (g *graph) fields(e *entity) {
@@ -28,7 +30,7 @@ func (g *graph) fields(e *entity) {
 		e.Key.Field, e.Key.Ent, e.Key.Nullable = "id", "id", false
 		if !plainKey(c) {
 			part := e.Key
-			part.Field = fieldName(c.Name)
+			part.Field, part.Native = fieldName(c.Name), cmp.Or(part.Native, c.Cast)
 			e.Key = descriptor.Column{Field: "id", Ent: "id", Storage: descriptor.Text, Parts: []descriptor.Column{part}}
 		}
 	case len(r.Key) > 1:
@@ -36,6 +38,9 @@ func (g *graph) fields(e *entity) {
 		for _, name := range r.Key {
 			part := column(r.Column(name))
 			part.Field, part.Nullable = fieldName(name), false
+			if !plainKey(r.Column(name)) {
+				part.Native = cmp.Or(part.Native, r.Column(name).Cast)
+			}
 			if r.Column(name).Type == "" { // values of any type, which are compared as texts
 				part.Storage, part.Form = descriptor.Bytes, nil
 			}
@@ -123,7 +128,7 @@ func (e *entity) columnOf(name string) *descriptor.Column {
 
 func column(c *inspect.Column) descriptor.Column {
 	return descriptor.Column{
-		Name: c.Name, Bare: c.Bare, Storage: c.Storage, Nullable: c.Nullable, Affinity: c.Affinity, Native: c.Native,
+		Name: c.Name, Bare: c.Bare, List: c.List, Storage: c.Storage, Nullable: c.Nullable, Affinity: c.Affinity, Native: c.Native,
 		Capacity: c.Capacity, Single: c.Single, Form: c.Form,
 	}
 }

@@ -32,7 +32,7 @@ type place struct {
 }
 
 func (p place) of(a sqltext.Alias) func(*sqltext.Builder) {
-	return func(b *sqltext.Builder) { b.Column(a, p.column.Name) }
+	return func(b *sqltext.Builder) { jsonColumn(b, p.column, func() { b.Column(a, p.column.Name) }) }
 }
 
 // typed reads a place as one type; it is null where another one stands.

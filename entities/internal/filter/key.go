@@ -41,6 +41,17 @@ func SelectKey(b *sqltext.Builder, key *descriptor.Column, named func(name strin
 	b.Raw(")")
 }
 
+// jsonColumn appends a column of JSON: an array of PostgreSQL is made such.
+func jsonColumn(b *sqltext.Builder, c *descriptor.Column, column func()) {
+	if !c.List {
+		column()
+		return
+	}
+	b.Raw("to_jsonb(")
+	column()
+	b.Raw(")")
+}
+
 // KeyText appends a key of an alias as callers see it.
 func KeyText(b *sqltext.Builder, a sqltext.Alias, key *descriptor.Column) {
 	SelectKey(b, key, func(name string) { b.Column(a, name) })

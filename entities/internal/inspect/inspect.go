@@ -24,8 +24,10 @@ type Kind string
 
 // The kinds. Only those of Table have rows of their own that can be written.
 const (
-	Table Kind = "table"
-	View  Kind = "view"
+	Table            Kind = "table"
+	View             Kind = "view"
+	MaterializedView Kind = "materialized view"
+	Foreign          Kind = "foreign table"
 )
 
 // Database is what was found, in the order of schemas and names.
@@ -104,9 +106,11 @@ type Value struct {
 	Capacity *descriptor.Capacity
 	Affinity descriptor.Affinity
 	Native   string
-	Single   bool
-	Bare     bool
-	Form     descriptor.Form
+	// Cast is the type that PostgreSQL makes of a text before it compares it with the column.
+	Cast   string
+	Single bool
+	Bare   bool
+	Form   descriptor.Form
 	// List says that the column is an array of PostgreSQL, read as JSON; Items is the JSON type of
 	// its elements, "" for several.
 	List  bool

@@ -96,6 +96,8 @@ func (l *layout) named(d sqltext.Dialect, way string, column func(b *sqltext.Bui
 		switch {
 		case o.column.Bare:
 			before = d.BareColumn()
+		case o.column.List:
+			before, after = "to_jsonb(", ")"
 		case o.kind == kindTime:
 			before, after = d.TimeText()
 		case o.kind == kindDay:

@@ -144,6 +144,10 @@ func (w *trees) limitRows(b *sqltext.Builder) *sqltext.Builder {
 // writeRanked reads at most limit rows per parent: ranks by key first, so that the
 // sorter carries keys instead of rows.
 func writeRanked(b *sqltext.Builder, t sqltext.Alias, r *relation, parents []any) {
+	if r.reads.entity.Key.Absent() {
+		writeRankedWhole(b, t, r, parents)
+		return
+	}
 	inner, w := b.NewAlias(), b.NewAlias()
 	j := inner
 	if r.joins() {
@@ -175,6 +179,24 @@ func writeRanked(b *sqltext.Builder, t sqltext.Alias, r *relation, parents []any
 		b.Column(t, name).Raw("=").Alias(w).Raw(".k" + strconv.Itoa(i))
 	}
 	b.Raw(" WHERE ").Alias(w).Raw(".n<=").Arg(int64(r.limit)).Raw(" ORDER BY ").Alias(w).Raw(".n")
+}
+
+// writeRankedWhole is writeRanked of rows that no key finds again.
+func writeRankedWhole(b *sqltext.Builder, t sqltext.Alias, r *relation, parents []any) {
+	const parent, rank = "koan parent", "koan rank" // beside the columns of the table
+	inner := b.NewAlias()
+	j := inner
+	if r.joins() {
+		j = b.NewAlias()
+	}
+	b.Raw(",").Column(t, parent).Raw(" FROM (SELECT ").Alias(inner).Raw(".*,")
+	r.parent(b, j)
+	b.Raw(" AS ").Name(parent).Raw(",row_number() OVER (PARTITION BY ")
+	r.parent(b, j)
+	orderBy(b, inner, r.order)
+	b.Raw(") AS ").Name(rank)
+	r.from(b, inner, j, parents)
+	b.Raw(") AS ").Alias(t).Raw(" WHERE ").Column(t, rank).Raw("<=").Arg(int64(r.limit)).Raw(" ORDER BY ").Column(t, rank)
 }
 
 // keyColumns are the columns of a key.

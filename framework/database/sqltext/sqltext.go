@@ -223,11 +223,26 @@ func (a Alias) append(b []byte) []byte {
 	return appendInt(b, int(a))
 }
 
+// Qualified is the name of a table in a schema, as AppendName writes it; "" is no schema.
+func Qualified(schema, name string) string {
+	if schema == "" {
+		return name
+	}
+	return schema + schemaMark + name
+}
+
+// schemaMark stands between a schema and a name in it: no identifier has it.
+const schemaMark = "\x00"
+
 // AppendName appends a quoted identifier; both dialects of SQL that the engine
 // speaks quote by the standard.
 func AppendName(b []byte, name string) []byte {
 	b = append(b, '"')
 	for i := range len(name) {
+		if name[i] == schemaMark[0] {
+			b = append(b, '"', '.', '"')
+			continue
+		}
 		if name[i] == '"' {
 			b = append(b, '"')
 		}
