@@ -145,15 +145,15 @@ func (t *Tx) Write(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := t.takeLock(ctx, fresh); err != nil {
+	if err := takeLock(ctx, t, fresh); err != nil {
 		return err
 	}
 	t.state = writing
 	return nil
 }
 
-// takeLock takes the lock for writing. fresh says that nothing was read before.
-func (t *Tx) takeLock(ctx context.Context, fresh bool) error {
+// takeLock takes the lock for writing in a transaction. fresh says that nothing was read before.
+func takeLock(ctx context.Context, t *Tx, fresh bool) error {
 	if t.d.lock == "" {
 		return nil
 	}
