@@ -215,7 +215,7 @@ func (e *Existing) Report(catalog.Boot) []string {
 	line := fmt.Sprintf("Database: %s entities=%d links=%d notServed=%d readOnly=%t", e.place, len(e.app.Graph.Entities), len(e.found.Links), len(e.found.Omitted), e.readOnly)
 	out := []string{line}
 	if e.readOnly {
-		out = append(out, "Database: it is served for reading only, which the database enforces; to let callers write, set `readOnly: false` in koan.yaml")
+		out = append(out, "Database: it is served for reading only, which the database enforces; `readOnly: false` in koan.yaml is to let callers write, and not supported yet")
 	}
 	if len(e.found.Omitted) > 0 {
 		out = append(out, "Database: what is not served, and why, is listed by `koan doctor`")
