@@ -12,6 +12,7 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/derive"
 	"github.com/koan-go/koan/entities/internal/inspect"
+	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/framework/catalog"
 )
 
@@ -125,6 +126,39 @@ func TestCompositeIDsFilterSortAndRefuse(t *testing.T) {
 		_, err := decodeGet(s, "OrderDetail", id)
 		require.Error(t, err, id)
 	}
+}
+
+// Aggregates and sorts show values as the rows themselves do.
+func TestAggregatesShowValuesAsTheyAreKept(t *testing.T) {
+	s := shop(t)
+	for input, want := range map[string]string{
+		`Order {"groupBy":"express","sort":"express"}`:                                                               `[{"express":false,"count":1},{"express":true,"count":1},{"express":"7","count":1},{"express":"yes","count":1}]`,
+		`Order {"groupBy":"placed","sort":"placed"}`:                                                                 `[{"placed":null,"count":1},{"placed":"1704067200","count":1},{"placed":"2024-01-01 00:00:00","count":1},{"placed":"2024-01-02T10:00:00","count":1}]`,
+		`Customer {"groupBy":[{"field":"lastSeen","by":"month"}],"sort":"lastSeenMonth"}`:                            `[{"lastSeenMonth":null,"count":1},{"lastSeenMonth":"2024-01-01T00:00:00Z","count":1},{"lastSeenMonth":"2024-02-01T00:00:00Z","count":1}]`,
+		`Customer {"max":"lastSeen","min":"since"}`:                                                                  `[{"maxLastSeen":"2024-02-01T12:30:59Z","minSince":"2020-02-29"}]`,
+		`Customer {"groupBy":[{"field":"since","by":"year"}],"sort":"sinceYear","filter":{"since":{"$null":false}}}`: `[{"sinceYear":"2020-01-01","count":1},{"sinceYear":"2021-01-01","count":1}]`,
+		`OrderDetail {"groupBy":"order","sum":"unitPrice","sort":"order","filter":{"order":{"id":{"$lt":12}}}}`:      `[{"order":"10","sumUnitPrice":"20.49"},{"order":"11","sumUnitPrice":"0.1"}]`,
+		`OrderDetail {"groupBy":"id","sort":"id","limit":1}`:                                                         `[{"id":"10,S%2C2","count":1}]`,
+	} {
+		entity, in, _ := strings.Cut(input, " ")
+		a, err := read.DecodeAggregate([]byte(in), s.entity(entity), s.Graph)
+		require.NoError(t, err, input)
+		out, err := s.e.Aggregate(ctx, s.db, a)
+		require.NoError(t, err, input)
+		var got struct{ Rows json.RawMessage }
+		require.NoError(t, json.Unmarshal(out, &got))
+		require.JSONEq(t, want, string(got.Rows), input)
+	}
+	for _, sort := range []string{"placed", "-placed", "express", "-express"} {
+		var ids []any
+		for _, row := range s.all("Order", 1, fmt.Sprintf(`,"fields":"id","sort":%q`, sort)) {
+			ids = append(ids, row["id"])
+		}
+		require.Len(t, ids, 4, sort)
+	}
+	require.Len(t, s.all("Customer", 1, `,"fields":"id","sort":"lastSeen"`), 3)
+	require.Equal(t, 1, s.collection("Customer", `{"count":true,"filter":{"lastSeen":{"$gt":"2024-01-31T08:00:00Z"}}}`).TotalCount)
+	require.Equal(t, 1, s.collection("Customer", `{"count":true,"filter":{"lastSeen":"2024-01-31T08:00:00Z"}}`).TotalCount)
 }
 
 // Random tables hold random values: what SQL says of a row is what callers get.

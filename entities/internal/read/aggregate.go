@@ -152,7 +152,9 @@ func (x *statements) aggregate(a *Aggregate, limit int) *sqltext.Builder {
 		if i > 0 {
 			b.Raw(",")
 		}
-		if c := &a.columns[i]; c.inner.Storage == descriptor.Time {
+		if c := &a.columns[i]; c.inner.Bare {
+			b.Raw(x.dialect.BareColumn()).Column(g, c.inner.Name)
+		} else if c.inner.Storage == descriptor.Time {
 			b.Raw(before).Column(g, c.inner.Name).Raw(after)
 		} else {
 			b.Column(g, c.inner.Name)
@@ -259,6 +261,8 @@ func (c *column) value(b *sqltext.Builder, t sqltext.Alias) {
 	switch {
 	case c.by != "":
 		c.bucket(b, t)
+	case c.of.column.Name == "": // an id of several columns, or of none
+		filter.KeyText(b, t, &c.of.column)
 	case c.of.guard.Rule() != nil:
 		c.of.readable(b, t)
 	case c.of.column.Storage == descriptor.Decimal, c.of.column.Storage == descriptor.Day, c.of.column.Native != "":

@@ -210,6 +210,9 @@ func capitalize(name string) string {
 // by the one at its other side, if callers see it.
 func (in *aggregateInput) heldElsewhere(edge *descriptor.Edge, target *descriptor.Entity) string {
 	name, other := filter.Quote(edge.Name), target.Resource.Name
+	if len(edge.On) > 0 && edge.Inverse {
+		return name + " is held by several columns, or refers to no id: aggregate by the fields that hold it instead"
+	}
 	if edge.JoinTable != "" {
 		return name + " relates many to many, which an aggregate cannot use; filter by it instead"
 	}
@@ -329,6 +332,9 @@ func (in *aggregateInput) add(a *Aggregate, c column, at string) {
 	}
 	if c.field.Type == catalog.TypeDecimal { // a number now, however the column keeps it
 		c.inner.Form = nil
+	}
+	if c.by != "" { // the start of a bucket is written in one way, however the column keeps times
+		c.inner.Form, c.inner.Bare = nil, false
 	}
 	if c.inner.Storage == descriptor.Text { // a text now, whatever the column's type
 		c.inner.Native = ""

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/database/sqltext"
 )
@@ -34,7 +35,13 @@ var tooLong = regexp.MustCompile(longMark + `(\d+) (\d+)`)
 // boundLength appends an expression that is 0, and ends the statement where a value of a column
 // takes more than so many bytes; longValue knows the error by the column's number.
 func boundLength(b *sqltext.Builder, t sqltext.Alias, c *descriptor.Column, most, number int) {
-	value := func(b *sqltext.Builder) { b.Column(t, c.Name) }
+	value := func(b *sqltext.Builder) {
+		if c.Name == "" { // an id of several columns
+			filter.KeyText(b, t, c)
+			return
+		}
+		b.Column(t, c.Name)
+	}
 	b.Dialect.Bound(b, value, c.Storage == descriptor.Bytes, most, longMark+strconv.Itoa(number)+" ")
 }
 

@@ -123,6 +123,8 @@ func (t term) appendPlace(b *sqltext.Builder, a sqltext.Alias) {
 	}
 	t.reach(b, a, func(a sqltext.Alias) {
 		switch {
+		case t.column.Bare:
+			b.Raw(b.Dialect.BareColumn()).Column(a, t.column.Name)
 		case t.column.Storage == descriptor.Day, t.column.Native != "":
 			filter.Column(b, a, t.column)
 		case t.column.Storage == descriptor.Time:
