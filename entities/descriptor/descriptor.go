@@ -61,6 +61,8 @@ type Column struct {
 	Native string
 	// Capacity is what the column's type keeps of a value, nil for all of it.
 	Capacity *Capacity
+	// Computed says that the database computes the values: nobody writes them.
+	Computed bool
 	// Single says that numbers are kept with the precision of a float32.
 	Single bool
 	Form   Form // nil where the column holds what callers see

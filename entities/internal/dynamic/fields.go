@@ -65,7 +65,11 @@ func (m *fields) SetField(column string, v ent.Value) error {
 	if c == nil {
 		return fmt.Errorf("the column %q cannot be set", column)
 	}
-	value, err := valueOf(m.kind.slots[m.kind.byColumn[column]].of, v)
+	of := m.kind.slots[m.kind.byColumn[column]].of
+	if of.Computed {
+		return fmt.Errorf("the database computes the column %q", column)
+	}
+	value, err := valueOf(of, v)
 	if err != nil {
 		return err
 	}
@@ -106,7 +110,7 @@ func (m *fields) FieldCleared(column string) bool {
 // ClearField implements ent.Mutation.
 func (m *fields) ClearField(column string) error {
 	c := m.cell(column)
-	if c == nil || !m.kind.slots[m.kind.byColumn[column]].of.Nullable {
+	if c == nil || !m.kind.slots[m.kind.byColumn[column]].of.Nullable || m.kind.slots[m.kind.byColumn[column]].of.Computed {
 		return fmt.Errorf("the column %q cannot be cleared", column)
 	}
 	*c = cell{change: cleared}

@@ -30,7 +30,7 @@ func startGrove(t *testing.T, opts ...ent.EntitiesOption) grove {
 
 func startGroveIn(t *testing.T, place string, opts ...ent.EntitiesOption) grove {
 	t.Helper()
-	return grove{t, koantest.New(t, framework.App{Name: "grove", Entities: ent.Entities(opts...)},
+	return grove{t, koantest.New(t, framework.App{Name: "grove", Entities: tested(t, ent.Entities(opts...))},
 		koantest.Setting{Key: "database", Value: place}, koantest.Setting{Key: "journal.enabled", Value: "true"})}
 }
 

@@ -20,7 +20,7 @@ func TestUndoOfExchangedValuesOfTypes(t *testing.T) {
 	if forEach(t, TestUndoOfExchangedValuesOfTypes) {
 		return
 	}
-	kit := koantest.New(t, framework.App{Name: "exchange", Entities: ent.Entities()},
+	kit := koantest.New(t, framework.App{Name: "exchange", Entities: tested(t, ent.Entities())},
 		koantest.Setting{Key: "database", Value: place(t)}, koantest.Setting{Key: "journal.enabled", Value: "true"})
 	rows := func(entity, fields string) string {
 		raw, err := kit.Call("koan::"+entity+".collection", map[string]any{"fields": fields, "sort": "id"})
@@ -66,7 +66,7 @@ func TestUndoOfExchangedValuesThatACheckKeeps(t *testing.T) {
 	if forEach(t, TestUndoOfExchangedValuesThatACheckKeeps) {
 		return
 	}
-	kit := koantest.New(t, framework.App{Name: "checked", Entities: ent.Entities()},
+	kit := koantest.New(t, framework.App{Name: "checked", Entities: tested(t, ent.Entities())},
 		koantest.Setting{Key: "database", Value: place(t)}, koantest.Setting{Key: "journal.enabled", Value: "true"})
 	serials := func() string {
 		return string(kit.Run(`SDK.Entities.NickName.collection({sort: "id"}).items.map(n => n.serialNo)`, koantest.Input{}).Result)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/changes"
@@ -59,8 +60,32 @@ func (t *Faults) violationFault(ctx context.Context, k *model.Kind, m *model.Val
 			return fault.Invalid(details...)
 		}
 	}
+	if field := t.checkedField(k, m, broken); field != "" {
+		at += "/" + filter.Escape(field)
+	}
 	return fault.Newf(fault.InvalidPayload, "a rule of the database refused the change%s", transaction.InParentheses(broken.Name)).WithPath(at).
 		WithHint("Choose values that fit the rule.")
+}
+
+// checkedField returns the field that a check of a table is about, as the caller knows it: "" where that is
+// none, or not one alone. SQLite calls a check that has no name by its text, PostgreSQL by its table and
+// column.
+func (t *Faults) checkedField(k *model.Kind, m *model.Values, broken *database.Violation) (field string) {
+	if m == nil || broken.Table != "" && broken.Table != k.Entity.Table {
+		return ""
+	}
+	words := strings.FieldsFunc(broken.Name, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	for i := range k.Entity.Columns {
+		c := &k.Entity.Columns[i]
+		if !slices.Contains(words, c.Name) && broken.Name != k.Entity.Table+"_"+c.Name+"_check" {
+			continue
+		}
+		if field != "" {
+			return ""
+		}
+		field = t.by.FieldName(k, c.Field)
+	}
+	return field
 }
 
 // duplicateFault is the fault for a value that another row has. owner is nil, and there

@@ -218,7 +218,7 @@ func (x *restoration) settle(ctx context.Context, wanted account.HeldRow) error 
 	b.Raw("UPDATE ").Name(x.k.Entity.Table).Raw(" SET ")
 	n := 0
 	for i, column := range x.table.Columns {
-		if account.SameHeld(now[i], wanted[i]) {
+		if account.SameHeld(now[i], wanted[i]) || x.isComputed(column) {
 			continue
 		}
 		if n++; n > 1 {

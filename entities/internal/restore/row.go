@@ -147,6 +147,11 @@ func (x *row) disclosePlaces(err error) error {
 // isVersion reports whether a column counts changes: it counts on.
 func (x *row) isVersion(column string) bool { return column == x.k.Entity.VersionColumn }
 
+// isComputed reports whether the database computes a column: it follows from the others.
+func (x *row) isComputed(column string) bool {
+	return slices.ContainsFunc(x.k.Entity.Columns, func(c descriptor.Column) bool { return c.Name == column && c.Computed })
+}
+
 // isStamp reports whether a column has the time that ent's default made, as of the last update:
 // that it is another one says no more than the other columns do.
 func (x *row) isStamp(column string) bool {
