@@ -54,39 +54,53 @@ func (in *input) sort(e *descriptor.Entity, m map[string]any, at string) []term 
 				in.fail(n.at, filter.Quote(t.label())+" is in the sort more than once")
 			}
 			taken[t.label()] = true
-			out = spread(out, t, e, taken)
+			out = append(out, t.columns(e, taken)...)
 		}
 	}
 	if !taken[e.Key.Field] {
-		out = spread(out, term{column: &e.Key}, e, taken)
+		for _, t := range keyOrder(e, false) {
+			if !taken[t.label()] {
+				out = append(out, t)
+			}
+		}
 	}
 	return out
 }
 
-// spread appends a term of a sort of root: of a key of several columns, one for each that is not taken yet. Rows without
-// ids are in the order of all their columns that can be sorted by.
-func spread(out []term, t term, root *descriptor.Entity, taken map[string]bool) []term {
-	e := t.entity(root)
-	if t.column != &e.Key || e.Key.Name != "" {
-		return append(out, t)
+// columns returns the terms that a term of a sort stands for: an id of several columns is sorted by those that
+// the sort does not have before.
+func (t term) columns(root *descriptor.Entity, taken map[string]bool) (out []term) {
+	of := t.entity(root)
+	if t.column != &of.Key || t.column.Name != "" {
+		return []term{t}
 	}
-	var columns []*descriptor.Column
-	for i := range e.Key.Parts {
-		columns = append(columns, &e.Key.Parts[i])
-	}
-	for i := range e.Columns {
-		f := &e.Resource.Fields[i]
-		if e.Key.Absent() && filter.Readable(f) && !f.Opaque && f.Type != catalog.TypeJSON && f.Type != catalog.TypeBytes {
-			columns = append(columns, &e.Columns[i])
-		}
-	}
-	for _, c := range columns {
-		part := t
-		part.column = c
+	for _, part := range keyOrder(of, t.descending) {
+		part.path, part.nulls = t.path, t.nulls
 		if !taken[part.label()] {
 			taken[part.label()] = true
 			out = append(out, part)
 		}
+	}
+	return out
+}
+
+// keyOrder is the order of an entity's ids. Rows without ids are in the order of all their columns that can
+// be sorted by.
+func keyOrder(e *descriptor.Entity, descending bool) (out []term) {
+	switch {
+	case e.Key.Absent():
+		for i := range e.Columns {
+			f := &e.Resource.Fields[i]
+			if filter.Readable(f) && !f.Opaque && f.Type != catalog.TypeJSON && f.Type != catalog.TypeBytes {
+				out = append(out, term{column: &e.Columns[i], descending: descending})
+			}
+		}
+	case len(e.Key.Parts) > 0:
+		for i := range e.Key.Parts {
+			out = append(out, term{column: &e.Key.Parts[i], descending: descending})
+		}
+	default:
+		out = append(out, term{column: &e.Key, descending: descending})
 	}
 	return out
 }
