@@ -18,6 +18,7 @@ import (
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/tests/fixture"
 	"github.com/koan-go/koan/tests/growth"
+	"github.com/koan-go/koan/tests/needs"
 	"github.com/koan-go/koan/tests/pgtest"
 )
 
@@ -57,6 +58,12 @@ func TestScriptsOnPostgreSQL(t *testing.T) {
 	pgtest.Server(t)
 	files := []string{"testdata/transfer.txtar", "testdata/approve.txtar", "testdata/approve_rules.txtar", "testdata/migrate.txtar", "testdata/run_refused.txtar"}
 	runScripts(t, testscript.Params{Files: files}, func(string) string { return pgtest.Place(t) })
+}
+
+// TestScriptsInPython runs those whose scripts need the machine's Python.
+func TestScriptsInPython(t *testing.T) {
+	needs.Program(t, "python3")
+	runScripts(t, testscript.Params{Dir: "testdata/python", UpdateScripts: *update}, func(work string) string { return "sqlite://" + work + "/data" })
 }
 
 func runScripts(t *testing.T, p testscript.Params, database func(work string) string) {

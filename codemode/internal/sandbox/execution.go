@@ -72,6 +72,7 @@ type measurement struct {
 	observedCPU  atomic.Int64
 	cpuBase      time.Duration
 	cpuKnown     bool
+	stuck        bool // the script's process was not computing when its time was over; set before the guard has returned
 }
 
 // openCalls are the calls in flight, which are cancelled when the worker is killed.
@@ -284,6 +285,7 @@ func (e *execution) guard(ctx context.Context) {
 			e.stop(killedThreads)
 			return
 		case used > cpu+e.grace, e.clock.Active() > worker.Starved*cpu+e.grace:
+			e.stuck = e.forks && meter.sleeping()
 			e.stop(killedCPU)
 			return
 		}

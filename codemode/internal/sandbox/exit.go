@@ -39,6 +39,11 @@ func (e *execution) failure(err error) error {
 	case killedClose:
 		return fault.New(fault.Cancelled, "the sandbox was closed")
 	case killedCPU:
+		<-e.guardDone
+		if e.stuck {
+			e.result.Fault = stuckFault(e.job.Limits.CPUMs)
+			return nil
+		}
 		e.result.Fault = worker.Overdue(time.Duration(e.job.Limits.CPUMs)*time.Millisecond, e.lastCPU())
 	case killedThreads:
 		e.result.Fault = fault.Newf(fault.ExecutionError, "the script's process started more than %d threads", maxThreads)
@@ -48,6 +53,13 @@ func (e *execution) failure(err error) error {
 		e.result.Fault = e.classify(why, err)
 	}
 	return nil
+}
+
+// stuckFault is the fault of a script that waited for itself for as long as a machine may be too busy for it.
+func stuckFault(cpuMs int) *fault.Fault {
+	return fault.Newf(fault.Timeout, "the script did not go on: it waited for more than %d ms, and not for a call", worker.Starved*cpuMs).
+		WithDetails(map[string]any{"limit": "cpu", "limitMs": cpuMs}).
+		WithHint("Wait for calls and with asyncio.sleep or time.sleep only; a lock, a queue or a thread of the script itself may never come.")
 }
 
 // pipeClosed reports whether err means that the other end of a pipe is closed, which a

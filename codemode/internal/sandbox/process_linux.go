@@ -233,6 +233,17 @@ func (m *meter) peak() int64 {
 	return 0
 }
 
+// sleeping reports whether the process waits for something.
+func (m *meter) sleeping() bool {
+	if m.status == nil {
+		return false
+	}
+	var b [4 << 10]byte
+	n, _ := m.status.ReadAt(b[:], 0)
+	_, rest, ok := bytes.Cut(b[:n], []byte("State:"))
+	return ok && bytes.HasPrefix(bytes.TrimSpace(rest), []byte("S"))
+}
+
 // endOf returns what ended a worker that the host did not kill, according to its signal. The
 // kernel enforces the limits of memory by refusing memory, so SIGKILL is not one of them: it comes
 // from a system that is short of memory, or from another program.

@@ -54,5 +54,7 @@ func (m *meter) peak() int64 { return 0 }
 
 func (m *meter) threads() int { return 0 }
 
+func (m *meter) sleeping() bool { return false }
+
 // endOf returns endUnknown: limit sets no limits here.
 func endOf(*os.ProcessState) processEnd { return endUnknown }

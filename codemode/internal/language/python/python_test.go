@@ -100,6 +100,9 @@ func (h *host) Next(ctx context.Context, most time.Duration) (uint32, json.RawMe
 		}
 		return ref, h.outputs[ref], 1_700_000_001_000, nil
 	}
+	if h.outputs == nil {
+		return 0, nil, 0, fault.New(fault.ExecutionError, "the script waits for calls that were not started")
+	}
 	if most < 0 {
 		<-ctx.Done()
 		return 0, nil, 0, ctx.Err()

@@ -120,7 +120,7 @@ class Checker(ast.NodeVisitor):
         if before == ["SDK", "Servers"]:
             return "unknown_server"
         if before[:2] == ["SDK", "Entities"]:
-            entity = next((e for e in self._session.bindings["entities"] if e["name"] == before[2]), {})
+            entity: dict[str, Any] = next((e for e in self._session.bindings["entities"] if e["name"] == before[2]), {})
             writes = ("create", "upsert", "upsertMany", "patch", "delete", "deleteMany", "updateByQuery", "deleteByQuery")
             if entity.get("readOnly") and (name in writes or name in map(snake, writes)):
                 return "read_only_entity"

@@ -35,8 +35,14 @@ class Calls:
         self.session.channel.start(ref, operation, body)
 
     def wait(self, seconds: float | None) -> bool:
-        """Wait for one outcome, and settle it. It reports whether there was one."""
+        """Wait for one outcome, and settle it. It reports whether there was one.
+
+        Where no call is open nothing can happen meanwhile: the script's clock moves on at once.
+        """
         began = clock.now
+        if not self.open:
+            clock.advance(began + math.ceil((seconds or 0) * 1e6))
+            return False
         reply = self.session.channel.wait(seconds)
         if reply.ref == 0:
             if reply.status != 0:

@@ -81,9 +81,9 @@ _streams: list[LogStream] = []
 def capture(session: Session) -> None:
     """Have print and standard error be logs."""
     _streams[:] = [LogStream(session, "info"), LogStream(session, "warn")]
-    sys.stdout = sys.__stdout__ = _streams[0]  # type: ignore[assignment,misc]
-    sys.stderr = sys.__stderr__ = _streams[1]  # type: ignore[assignment,misc]
-    sys.stdin = sys.__stdin__ = io.StringIO()  # type: ignore[assignment,misc]
+    sys.stdout = sys.__stdout__ = _streams[0]  # type: ignore[assignment]
+    sys.stderr = sys.__stderr__ = _streams[1]  # type: ignore[assignment]
+    sys.stdin = sys.__stdin__ = io.StringIO()
 
 
 def flush() -> None:

@@ -25,7 +25,7 @@ def checks() -> list[dict[str, Any]]:
 def _attempts() -> dict[str, Callable[[], Any]]:
     return {
         "namespaces: read the users of the system": lambda: open("/etc/passwd").close(),
-        "namespaces: list the home folders": lambda: os.listdir("/root"),
+        "namespaces: list the logs of the system": lambda: os.listdir("/var/log"),
         "namespaces: see processes": lambda: os.listdir("/proc/1"),
         "namespaces: write beside the workspace": lambda: open("/koan/x", "w").close(),
         "seccomp: open a socket: tcp": lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM),

@@ -40,7 +40,8 @@ def parse(text: str) -> ast.Module:
     try:
         if "\0" in text:
             raise SyntaxError("source code cannot contain null bytes", (SCRIPT, 1, 1, ""))
-        return compile(unfenced(text), SCRIPT, "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        tree: ast.Module = compile(unfenced(text), SCRIPT, "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        return tree
     except SyntaxError as e:
         raise e.with_traceback(None)
     except ValueError as e:

@@ -47,7 +47,7 @@ class ShadowingRow(Row):
     __slots__ = ()
 
     def __getattribute__(self, name: str) -> Any:
-        if name in DICT_NAMES and dict.__contains__(self, name):
+        if name in DICT_NAMES and dict.__contains__(self, name):  # type: ignore[operator]
             return dict.__getitem__(self, name)
         return super().__getattribute__(name)
 
@@ -82,8 +82,9 @@ def plain(value: Any) -> Any:
 def teach_json() -> None:
     """Have the encoder of json take rows with a member `items`, which it would call."""
     encode, iterencode = json.JSONEncoder.encode, json.JSONEncoder.iterencode
-    json.JSONEncoder.encode = lambda self, o: encode(self, plain(o))  # type: ignore[method-assign]
-    json.JSONEncoder.iterencode = lambda self, o, _one_shot=False: iterencode(self, plain(o), _one_shot)  # type: ignore[method-assign]
+    encoder: Any = json.JSONEncoder
+    encoder.encode = lambda self, o: encode(self, plain(o))
+    encoder.iterencode = lambda self, o, _one_shot=False: iterencode(self, plain(o), _one_shot)
 
 
 def _absent(members: dict[str, Any], name: str) -> str:

@@ -153,6 +153,8 @@ class _Execution:
             entry = "run"
         if entry:
             returned = self._call(entry)
+        if self._session.job.get("action"):
+            return None if returned is _ABSENT else returned
         assigned = _assigned(self.globals)
         if assigned is not None:
             return self._settle(assigned)

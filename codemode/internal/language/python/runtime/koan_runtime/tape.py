@@ -67,7 +67,7 @@ def _install_random() -> None:
     def seeded(self: random.Random, a: Any = None, version: int = 2) -> None:
         seed(self, _source.getrandbits(128) if a is None else a, version)
 
-    random.Random.seed = seeded  # type: ignore[method-assign]
+    setattr(random.Random, "seed", seeded)
     random._urandom = _urandom  # type: ignore[attr-defined]
     os.urandom = _urandom
     sys.modules["posix"].urandom = _urandom  # type: ignore[attr-defined]
@@ -95,21 +95,24 @@ def _install_time() -> None:
         setattr(time, name + "_ns", lambda: (clock.read() - clock.start) * 1000)
     time.clock_gettime = lambda clk_id: seconds()
     time.clock_gettime_ns = lambda clk_id: clock.read() * 1000
-    time.gmtime = lambda secs=None: real["gmtime"](seconds() if secs is None else secs)
-    time.localtime = lambda secs=None: real["localtime"](seconds() if secs is None else secs)
-    time.ctime = lambda secs=None: real["ctime"](seconds() if secs is None else secs)
-    time.asctime = lambda t=None: real["asctime"](time.gmtime() if t is None else t)
-    time.strftime = lambda format, t=None: real["strftime"](format, time.gmtime() if t is None else t)
+    for name in ("gmtime", "localtime", "ctime"):
+        setattr(time, name, _defaulting(real[name], seconds))
+    setattr(time, "asctime", lambda t=None: real["asctime"](time.gmtime() if t is None else t))
+    setattr(time, "strftime", lambda format, t=None: real["strftime"](format, time.gmtime() if t is None else t))
+
+
+def _defaulting(convert: Any, seconds: Any) -> Any:
+    return lambda secs=None: convert(seconds() if secs is None else secs)
 
 
 def _install_datetime() -> None:
     utc = datetime.timezone.utc
 
-    def now(cls: Any, tz: datetime.tzinfo | None = None) -> datetime.datetime:
+    def now(cls: Any, tz: datetime.tzinfo | None = None) -> Any:
         at = cls.fromtimestamp(0, utc) + datetime.timedelta(microseconds=clock.read())
         return at.replace(tzinfo=None) if tz is None else at.astimezone(tz)
 
-    def utcnow(cls: Any) -> datetime.datetime:
+    def utcnow(cls: Any) -> Any:
         return now(cls)
 
     def today(cls: Any) -> Any:

@@ -1,0 +1,100 @@
+package codemode_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// pairs are the same work in both languages: answers, changes, calls and faults are the same.
+var pairs = map[string]struct {
+	javascript, python string
+	with               in
+	fails              fault.Code
+}{
+	"a result":               {javascript: "globalThis.result = {a: [1, 'x', null, true]}", python: "result = {'a': [1, 'x', None, True]}"},
+	"an answer":              {javascript: "SDK.Out.answer({n: 1}); 2", python: "SDK.Out.answer({'n': 1})\n2"},
+	"nothing":                {javascript: "let x = 1;", python: "x = 1"},
+	"null":                   {javascript: "SDK.Out.answer(null)", python: "SDK.Out.answer(None)"},
+	"arguments":              {javascript: "SDK.args.list.length + SDK.args['n']", python: "len(SDK.args.list) + SDK.args['n']", with: in{"args": map[string]any{"list": []int{1, 2}, "n": 3}}},
+	"the run":                {javascript: "[SDK.run.set, SDK.run.dryRun]", python: "[SDK.run.set, SDK.run.dryRun]", with: in{"dryRun": true}},
+	"another set":            {javascript: "SDK.Entities.Note.upsert({id: 'a', text: 't'})", python: "SDK.Entities.Note.upsert({'id': 'a', 'text': 't'})", with: in{"set": "attic"}},
+	"an unknown set":         {javascript: "1", python: "1", with: in{"set": "cellar"}, fails: fault.UnknownSet},
+	"reading":                {javascript: "SDK.Entities.Note.collection({page: 1}).items", python: "SDK.Entities.Note.collection(page=1).items"},
+	"by position":            {javascript: "SDK.Entities.Note.page(1, 10).totalCount", python: "SDK.Entities.Note.page(1, 10).totalCount"},
+	"all":                    {javascript: "SDK.Entities.Note.all().map((n) => n.id)", python: "[n.id for n in SDK.Entities.Note.all()]"},
+	"each":                   {javascript: "let s = ''; for (const n of SDK.Entities.Note.each()) s += n.text; s", python: "s = ''\nfor n in SDK.Entities.Note.each():\n    s += n.text\ns"},
+	"writing":                {javascript: "SDK.Entities.Note.upsert({id: '7', text: 'x'}).text", python: "SDK.Entities.Note.upsert({'id': '7', 'text': 'x'}).text"},
+	"a dry run":              {javascript: "SDK.Entities.Note.upsert({id: '8', text: 'x'})", python: "SDK.Entities.Note.upsert({'id': '8', 'text': 'x'})", with: in{"dryRun": true}},
+	"nothing found":          {javascript: "SDK.Entities.Note.findById('none')", python: "SDK.Out.answer(SDK.Entities.Note.find_by_id('none'))\nNone"},
+	"a fault":                {javascript: "SDK.Entities.Note.getById('none')", python: "SDK.Entities.Note.getById('none')", fails: fault.NotFound},
+	"a caught fault":         {javascript: "let c; try { SDK.Entities.Note.getById('none') } catch (e) { c = [e.code, e.retry, e.message] } c", python: "try:\n    SDK.Entities.Note.getById('none')\nexcept KoanError as e:\n    c = [e.code, e.retry, e.message]\nc"},
+	"a wrong option":         {javascript: "SDK.Entities.Note.collection({pages: 1})", python: "SDK.Entities.Note.collection(pages=1)", fails: fault.InvalidPayload},
+	"a plugin":               {javascript: "SDK.Mail.send({to: 'x'})", python: "SDK.Mail.send(to='x')"},
+	"a plugin's wrong input": {javascript: "SDK.Mail.send({from: 'x'})", python: "SDK.Mail.send({'from': 'x'})", fails: fault.InvalidPayload},
+	"in parallel":            {javascript: "import {send} from '@codemode/servers/mail'; globalThis.result = await Promise.all([send({to: 'a'}), send({to: 'b'})])", python: "from servers.mail import send\nresult = await asyncio.gather(send({'to': 'a'}), send(to='b'))"},
+	"tools of entities":      {javascript: "import * as koan from '@codemode/servers/koan'; globalThis.result = Object.keys(koan).includes('note_upsert') || true", python: "import servers.koan as koan\nresult = hasattr(koan, 'note_upsert') or True"},
+	"too many calls":         {javascript: "for (let i = 0; i < 9; i++) { try { SDK.Entities.Note.all() } catch {} }", python: "for i in range(9):\n    try:\n        SDK.Entities.Note.all()\n    except BaseException:\n        pass", with: in{"limits": map[string]any{"maxToolCalls": 3}}, fails: fault.SDKCallsExceeded},
+	"an outside call, dry":   {javascript: "SDK.Mail.send({to: 'x'})", python: "SDK.Mail.send({'to': 'x'})", with: in{"dryRun": true}, fails: fault.DryRunBlocked},
+	"narrowed":               {javascript: "typeof SDK.Mail", python: "'function' if hasattr(SDK, 'Mail') else 'undefined'", with: in{"only": []string{"Note"}}},
+	"an entry function":      {javascript: "function work() { return 5 }", python: "def work():\n    return 5", with: in{"entryFunction": "work"}},
+	"run":                    {javascript: "function run() { return 6 }", python: "def run():\n    return 6"},
+	"a large result":         {javascript: "'x'.repeat(300000)", python: "'x' * 300000", fails: fault.ResultTooLarge},
+	"empty":                  {javascript: " ", python: " ", fails: fault.InvalidCode},
+	"logs":                   {javascript: "console.log('a', 1); console.warn('b'); SDK.Out.error('c')", python: "import sys\nprint('a', 1)\nprint('b', file=sys.stderr)\nSDK.Out.error('c')"},
+	"a wait":                 {javascript: "await new Promise((r) => setTimeout(r, 20)); globalThis.result = 1", python: "await asyncio.sleep(0.02)\nresult = 1"},
+	"large integers":         {javascript: "globalThis.result = [9007199254740993n]", python: "result = [9007199254740993]"},
+}
+
+func TestLanguagesAgree(t *testing.T) {
+	t.Parallel()
+	h := newPythonHouse(t, nil)
+	for name, c := range pairs {
+		t.Run(name, func(t *testing.T) {
+			of := func(language, code string) (*reply, map[string]map[string]note) {
+				h.shelf.notes, h.shelf.version = map[string]map[string]note{"default": {"1": {"1", "first"}}}, map[string]int{}
+				r := h.run(code, c.with, in{"language": language, "include": []string{"changes", "calls"}})
+				return r, h.shelf.notes
+			}
+			js, one := of("javascript", c.javascript)
+			py, other := of("python", c.python)
+			if c.fails != "" {
+				require.Equal(t, js.fails(t, c.fails).Message, py.fails(t, c.fails).Message)
+				require.Equal(t, js.Error.Path, py.Error.Path)
+				require.Equal(t, js.Error.Retry, py.Error.Retry)
+			} else {
+				require.NoError(t, js.err)
+				require.NoError(t, py.err)
+			}
+			same(t, js.Result, py.Result)
+			same(t, js.Answer, py.Answer)
+			require.Equal(t, js.Changes, py.Changes)
+			require.Equal(t, js.ChangeCounts, py.ChangeCounts)
+			require.Equal(t, one, other)
+			require.Len(t, py.Calls, len(js.Calls))
+			for i := range js.Calls {
+				require.Equal(t, js.Calls[i].ToolName, py.Calls[i].ToolName)
+				require.Equal(t, js.Calls[i].OK, py.Calls[i].OK)
+			}
+			require.Len(t, py.Logs, len(js.Logs))
+			for i := range js.Logs {
+				require.Equal(t, js.Logs[i].Level, py.Logs[i].Level)
+				require.Equal(t, js.Logs[i].Message, py.Logs[i].Message)
+			}
+		})
+	}
+}
+
+func same(t *testing.T, a, b json.RawMessage) {
+	t.Helper()
+	if len(a) == 0 {
+		a = json.RawMessage("null")
+	}
+	if len(b) == 0 {
+		b = json.RawMessage("null")
+	}
+	require.JSONEq(t, string(a), string(b))
+}
