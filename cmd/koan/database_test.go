@@ -28,7 +28,7 @@ func shopFile(t *testing.T) string {
 CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers, placed DATETIME);
 CREATE TABLE "order lines" (order_id INTEGER REFERENCES orders, line INTEGER, PRIMARY KEY (order_id, line));
 CREATE VIEW buyers AS SELECT DISTINCT c.name FROM customers c JOIN orders o ON o.customer_id = c.CustomerID;
-CREATE VIRTUAL TABLE found USING fts4(body);
+CREATE VIRTUAL TABLE found USING rtree(id, low, high);
 INSERT INTO customers VALUES (1, 'Ann'), (2, 'Bob');
 INSERT INTO orders VALUES (7, 1, '2024-01-31 08:00:00');
 INSERT INTO "order lines" VALUES (7, 1), (7, 2);`)

@@ -55,7 +55,7 @@ CREATE TABLE files (name TEXT PRIMARY KEY NOT NULL);
 CREATE TABLE orphans (id INTEGER PRIMARY KEY, gone_id INTEGER REFERENCES nowhere (id));
 CREATE VIEW busy_customers AS SELECT c.CustomerID AS customer, c.name, count(*) AS orders FROM customers c JOIN orders o ON o.billing_customer_id = c.CustomerID GROUP BY 1, 2;
 CREATE VIEW broken AS SELECT * FROM missing_table;
-CREATE VIRTUAL TABLE notes USING fts4(body);
+CREATE VIRTUAL TABLE notes USING rtree(id, low, high);
 
 INSERT INTO customers VALUES (1, 'Ann', 'ann@example.org', 'active', 5, 'A1', '2020-02-29', '2024-01-31 08:00:00', '/ann', NULL), (2, 'Bob', 'bob@example.org', 'blocked', NULL, NULL, NULL, NULL, NULL, 1), (3, 'Çelik', 'c@example.org', 'gone', 1, 'C,3%', '2021-01-01', '2024-02-01 12:30:59', '', 1);
 INSERT INTO products VALUES ('S-1', 'Spoon', 0.5, x'00ff10', 1), ('S,2', 'Fork, big', 1, NULL, 'two'), ('100%', 'Juice', NULL, 'text in a blob', 2.5), ('odd', x'ff00', 'heavy', x'', NULL);
