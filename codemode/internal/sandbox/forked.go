@@ -19,7 +19,10 @@ func (e *execution) follow() error {
 	if !e.forks {
 		return nil
 	}
-	found := scriptsOf(e.proc.Pid)
+	found, err := scriptsOf(e.proc.Pid)
+	if err != nil { // nobody would measure it
+		return err
+	}
 	if len(found) == 0 { // a short script is over already, and has used what its worker has
 		return nil
 	}
@@ -48,8 +51,9 @@ func (p *process) awaitForked() bool {
 		return true
 	}
 	for end := time.Now().Add(forkedEnd); time.Now().Before(end); time.Sleep(200 * time.Microsecond) {
-		if len(scriptsOf(p.proc.Pid)) == 0 {
-			return true
+		left, err := scriptsOf(p.proc.Pid)
+		if err != nil || len(left) == 0 {
+			return err == nil
 		}
 	}
 	return false

@@ -264,12 +264,13 @@ func endOf(s *os.ProcessState) processEnd {
 	return endUnknown
 }
 
-// scriptsOf returns the processes that a worker has forked.
-func scriptsOf(pid int) []int {
+// scriptsOf returns the processes that a worker has forked. Its error is that of a kernel that does not tell
+// (CONFIG_PROC_CHILDREN), or of a worker that has ended.
+func scriptsOf(pid int) ([]int, error) {
 	of := strconv.Itoa(pid)
 	text, err := os.ReadFile("/proc/" + of + "/task/" + of + "/children")
 	if err != nil {
-		return nil
+		return nil, fmt.Errorf("sandbox: the processes that a worker has forked are unknown: %w", err)
 	}
 	var out []int
 	for _, f := range bytes.Fields(text) {
@@ -277,5 +278,5 @@ func scriptsOf(pid int) []int {
 			out = append(out, child)
 		}
 	}
-	return out
+	return out, nil
 }

@@ -39,7 +39,7 @@ func (*spawner) close() {}
 func (p *process) limit(wire.Limits) error { return nil }
 
 // scriptsOf returns nothing here: no worker forks.
-func scriptsOf(int) []int { return nil }
+func scriptsOf(int) ([]int, error) { return nil, nil }
 
 // meter measures nothing here: another process's memory is not available.
 type meter struct{}

@@ -29,7 +29,7 @@ var refusedScripts = map[string]string{
 	"the host's environment":       "open('/proc/1/environ')",
 	"its own memory":               "open('/proc/self/mem')",
 	"the home of root":             "import os\nos.listdir('/root/.ssh')",
-	"the sample's files":           "open('/work/x')",
+	"the sample's files":           "open('/srv/x')",
 	"a device":                     "open('/dev/sda')",
 	"a terminal":                   "open('/dev/tty')",
 	"the library, to write":        "import os\nopen(os.__file__, 'w')",
