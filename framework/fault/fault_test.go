@@ -15,7 +15,7 @@ import (
 
 func TestRegistryIsComplete(t *testing.T) {
 	entries := fault.Entries()
-	require.Len(t, entries, 47)
+	require.Len(t, entries, 48)
 	for _, e := range entries {
 		t.Run(string(e.Code), func(t *testing.T) {
 			require.NotEmpty(t, e.Meaning)
