@@ -118,7 +118,11 @@ func TestAnotherLanguageIsLimited(t *testing.T) {
 		"log a\ngrow": fault.MemoryExceeded,
 		"call Todo.get-by-id {}\ncall Todo.get-by-id {}\ncall Todo.get-by-id {}\ncall Todo.get-by-id {}": fault.SDKCallsExceeded,
 	} {
-		r, h := execute(t, box, job("lines", code))
+		j := job("lines", code)
+		if want == fault.MemoryExceeded { // which costs time, too
+			j.Limits.CPUMs = 10_000
+		}
+		r, h := execute(t, box, j)
 		require.NotNil(t, r.Fault, code)
 		require.Equal(t, want, r.Fault.Code, code)
 		require.LessOrEqual(t, len(h.calls), 4)
