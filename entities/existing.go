@@ -33,7 +33,7 @@ const settingReadOnly = "readOnly"
 type Existing struct {
 	*Provider
 	place    string // for people, and what names the database's ledger; without a password
-	readOnly bool
+	readOnly bool   // nothing is written
 	found    *derive.Derived
 }
 
@@ -62,7 +62,7 @@ func (e *Existing) Settings() []catalog.Setting {
 		Help: "the database to serve: sqlite:FILE, or postgres://USER:PASSWORD@HOST/DATABASE",
 	}, {
 		Key: settingReadOnly, Default: true,
-		Help: "serve the database for reading only, which the database itself enforces",
+		Help: "serve the database for reading only, which the database itself enforces; entities.NAME.readOnly says otherwise of one entity",
 	}, {
 		Key: derive.Section, Open: true, CheckKey: derive.CheckKey,
 		Help: "what the entities of the database are called and show, by name: table, name, description, hidden, readOnly, operations, fields, relationships; `koan init` writes what it found",
@@ -97,8 +97,7 @@ func (e *Existing) Start(ctx context.Context, host catalog.Host) error {
 	if err != nil {
 		return err
 	}
-	e.app = dynamic.App(e.found.Graph, dynamic.Options{})
-	e.app.Foreign = e.place
+	e.app = dynamic.App(e.found.Graph, dynamic.Options{Tables: e.found.Tables, Foreign: e.place})
 	e.engine = engine.New(e.app, nil)
 	e.offer = e.engine.Offer()
 	e.opts.Open = func(_ context.Context, set string) (dialect.Driver, error) {
@@ -116,7 +115,6 @@ func (e *Existing) Start(ctx context.Context, host catalog.Host) error {
 // look opens the database and finds out what can be served of it.
 func (e *Existing) look(ctx context.Context, host catalog.Host) (db *sql.DB, name string, err error) {
 	place := host.Settings().String(settingDatabase)
-	e.readOnly = host.Settings().Bool(settingReadOnly)
 	if place == "" {
 		return nil, "", fault.New(fault.ServiceUnavailable, "no database is named").WithPath("/database").
 			WithHint("Name one: --database sqlite:FILE or --database postgres://USER@HOST/DATABASE, or `database` in koan.yaml.")
@@ -125,15 +123,13 @@ func (e *Existing) look(ctx context.Context, host catalog.Host) (db *sql.DB, nam
 	if err != nil {
 		return nil, "", err
 	}
-	if !e.readOnly {
-		return nil, "", fault.New(fault.CapabilityUnsupported, "a database that exists cannot be written yet").WithPath("/readOnly").
-			WithHint("Leave `readOnly` out, or set it to true.")
-	}
+	whole := host.Settings().Bool(settingReadOnly)
+	e.readOnly = whole && !overlay.Writes()
 	db, found, err := e.inspect(ctx, place)
 	if err != nil {
 		return nil, "", err
 	}
-	if e.found, err = derive.Graph(found, derive.Options{ReadOnly: e.readOnly, Overlay: overlay}); err != nil {
+	if e.found, err = derive.Graph(found, derive.Options{ReadOnly: whole, Overlay: overlay}); err != nil {
 		return nil, "", errors.Join(err, db.Close())
 	}
 	if onPostgres(place) {
@@ -207,6 +203,11 @@ func (e *Existing) Checks(ctx context.Context) []catalog.Check {
 	for _, o := range e.found.Omitted {
 		out = append(out, catalog.Check{Name: "not served", OK: true, Detail: o.Name + ": " + o.Reason})
 	}
+	if !e.readOnly {
+		for _, o := range e.found.Unwritable {
+			out = append(out, catalog.Check{Name: "read-only", OK: true, Detail: o.Name + ": " + o.Reason})
+		}
+	}
 	return out
 }
 
@@ -215,7 +216,9 @@ func (e *Existing) Report(catalog.Boot) []string {
 	line := fmt.Sprintf("Database: %s entities=%d links=%d notServed=%d readOnly=%t", e.place, len(e.app.Graph.Entities), len(e.found.Links), len(e.found.Omitted), e.readOnly)
 	out := []string{line}
 	if e.readOnly {
-		out = append(out, "Database: it is served for reading only, which the database enforces; `readOnly: false` in koan.yaml is to let callers write, and not supported yet")
+		out = append(out, "Database: it is served for reading only, which the database enforces; `readOnly: false` in koan.yaml lets callers write, there or under one entity")
+	} else if len(e.found.Unwritable) > 0 {
+		out = append(out, "Database: what cannot be written, and why, is listed by `koan doctor`")
 	}
 	if len(e.found.Omitted) > 0 {
 		out = append(out, "Database: what is not served, and why, is listed by `koan doctor`")

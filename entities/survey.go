@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/koan-go/koan/entities/internal/derive"
+	"github.com/koan-go/koan/entities/internal/inspect"
 )
 
 // Survey is what `koan init` finds in a database.
@@ -45,15 +46,12 @@ func surveyText(database string, d *derive.Derived) (string, error) {
 	place, comment := withoutPassword(database)
 	b.WriteString("# What `koan init` found. `koan serve` serves it; docs/howto/existing-database.md says what can be set here.\n")
 	fmt.Fprintf(&b, "database: %s%s\n", scalar(place), comment)
-	b.WriteString("# The database itself enforces that nothing is written.\nreadOnly: true\nentities:\n")
+	b.WriteString("# The database itself enforces that nothing is written; false lets callers write, here or under one entity.\nreadOnly: true\nentities:\n")
 	for _, e := range d.Graph.Entities {
 		r := &e.Resource
 		source := d.Sources[r.Name]
-		name := source.Name
-		if source.Schema != "" {
-			name = source.Schema + "." + name
-		}
-		fmt.Fprintf(&b, "  %s:\n    table: %s%s\n", r.Name, scalar(name), kindNote(string(source.Kind), len(source.Key) == 0))
+		name := source.Qualified()
+		fmt.Fprintf(&b, "  %s:\n    table: %s%s\n", r.Name, scalar(name), kindNote(source, d))
 		if len(r.Fields) > 0 {
 			var names []string
 			for i := range r.Fields {
@@ -87,12 +85,15 @@ func surveyText(database string, d *derive.Derived) (string, error) {
 	return b.String(), nil
 }
 
-func kindNote(kind string, keyless bool) string {
-	switch {
-	case kind != "table":
-		return " # a " + kind + ", read-only"
-	case keyless:
-		return " # without a key, read-only"
+// kindNote says why the rows of a relation cannot be written, "" where they can.
+func kindNote(r *inspect.Relation, d *derive.Derived) string {
+	if !r.Writable() {
+		return " # a " + string(r.Kind) + ", read-only"
+	}
+	for _, o := range d.Unwritable {
+		if o.Name == r.Qualified() {
+			return " # read-only: " + oneLine(o.Reason)
+		}
 	}
 	return ""
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"entgo.io/ent/dialect/sql/schema"
+
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/inspect"
 	"github.com/koan-go/koan/framework/catalog"
@@ -24,6 +26,10 @@ type Derived struct {
 	Omitted []inspect.Omitted
 	// Sources are the relations of the entities, by resource name.
 	Sources map[string]*inspect.Relation
+	// Unwritable are the tables that cannot be written whatever the configuration says, and why.
+	Unwritable []inspect.Omitted
+	// Tables are those whose rows one column names, and of links between them.
+	Tables []*schema.Table
 }
 
 // Link is a table that only links rows of two others.
@@ -34,7 +40,7 @@ type Link struct {
 
 // Options say how entities are made.
 type Options struct {
-	// ReadOnly makes all entities read-only.
+	// ReadOnly makes entities read-only of which the overlay does not say whether they are.
 	ReadOnly bool
 	// Overlay is what the configuration says of entities.
 	Overlay Overlay
@@ -48,6 +54,7 @@ func Graph(d *inspect.Database, o Options) (*Derived, error) {
 	for _, e := range g.entities {
 		g.fields(e)
 	}
+	g.setReadOnly()
 	for _, e := range g.entities {
 		g.toOne(e)
 	}
@@ -68,6 +75,8 @@ type graph struct {
 	entities []*entity
 	joins    []*inspect.Relation // tables that only link rows
 	of       map[*inspect.Relation]*entity
+	// unwritable are the entities that cannot be written, hidden those that the configuration hides.
+	unwritable, hidden []*entity
 }
 
 // entity is an entity that is being made.
@@ -100,7 +109,7 @@ func (g *graph) choose() {
 		switch {
 		case r.PartOf != "": // its rows are those of its parent
 		case len(r.Columns) == 0:
-			g.omit(qualified(r), "it has no columns")
+			g.omit(r.Qualified(), "it has no columns")
 		case g.linksOnly(r) && !g.options.Overlay.names(r):
 			g.joins = append(g.joins, r)
 		default:
@@ -108,14 +117,6 @@ func (g *graph) choose() {
 			g.entities, g.of[r] = append(g.entities, e), e
 		}
 	}
-}
-
-// qualified is how messages name a relation.
-func qualified(r *inspect.Relation) string {
-	if r.Schema == "" {
-		return r.Name
-	}
-	return r.Schema + "." + r.Name
 }
 
 // linksOnly reports whether a table has two references to keys and nothing else.
@@ -153,7 +154,6 @@ func (g *graph) nameEntities() {
 		}
 		e.Table = tableName(e.source)
 		e.Resource.Description = e.source.Comment
-		e.Resource.ReadOnly = g.options.ReadOnly || !e.source.Writable() || len(e.source.Key) == 0
 		g.out.Sources[e.Resource.Name] = e.source
 	}
 }
@@ -169,6 +169,8 @@ func (g *graph) finish() {
 		all = append(all, e.Entity)
 	}
 	g.referrers()
+	g.tables()
+	g.listUnwritable()
 	g.out.Graph = descriptor.NewGraph(all...)
 }
 
@@ -176,15 +178,17 @@ func (g *graph) finish() {
 func (g *graph) referrers() {
 	for _, e := range g.entities {
 		for _, one := range e.ones {
-			if one.column != "" {
-				one.to.Referrers = append(one.to.Referrers, descriptor.Referrer{
-					Entity: e.Resource.Name, Column: one.column,
-					Cascade: one.key.OnDelete == "CASCADE", SetNull: one.key.OnDelete == "SET NULL",
-				})
-			}
+			e.refer(one, false)
+		}
+	}
+	for _, e := range g.hidden {
+		for _, one := range e.ones {
+			e.refer(one, true)
 		}
 	}
 }
 
 // keyField is the id that every entity has.
-func keyField() catalog.Field { return catalog.Field{Name: "id", Type: catalog.TypeID} }
+func keyField() catalog.Field {
+	return catalog.Field{Name: "id", Type: catalog.TypeID, Immutable: true}
+}

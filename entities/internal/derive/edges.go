@@ -146,11 +146,11 @@ func (g *graph) addOtherSide(one *toOne, name string) {
 // links makes the relationships of tables that only link rows.
 func (g *graph) links() {
 	for _, r := range g.joins {
-		link := Link{Table: qualified(r)}
+		link := Link{Table: r.Qualified()}
 		a, b := r.ForeignKeys[0], r.ForeignKeys[1]
 		from, to := g.of[g.found.Find(a.Schema, a.Table)], g.of[g.found.Find(b.Schema, b.Table)]
 		if from == nil || to == nil {
-			g.omit(qualified(r), "it links rows of a table that is not served")
+			g.omit(r.Qualified(), "it links rows of a table that is not served")
 			continue
 		}
 		link.Edges = append(link.Edges, from.linkTo(to, r, a, b, false), to.linkTo(from, r, b, a, true))
@@ -167,7 +167,7 @@ func (e *entity) linkTo(target *entity, r *inspect.Relation, own, far *inspect.F
 		}
 	}
 	name = e.take(name, name+"By"+entityName(r.Name, true))
-	c := catalog.Edge{Name: name, Target: target.Resource.Name, Many: true, ReadOnly: e.Resource.ReadOnly}
+	c := catalog.Edge{Name: name, Target: target.Resource.Name, Many: true, ReadOnly: e.Resource.ReadOnly || e.Key.Name == "" || target.Key.Name == ""}
 	d := descriptor.Edge{
 		Name: name, Ent: name, Target: target.Resource.Name, Relation: descriptor.M2M, Inverse: inverse,
 		JoinTable: tableName(r), JoinOwn: own.Columns[0], JoinTarget: far.Columns[0],

@@ -25,7 +25,8 @@ func (g *graph) fields(e *entity) {
 	case len(r.Key) == 1:
 		c := r.Column(r.Key[0])
 		e.Resource.Key.Description = c.Comment
-		e.Resource.Key.Generated = c.Computed
+		e.Resource.Key.Generated = c.Computed || c.Default != nil
+		e.Resource.Key.Required = !e.Resource.Key.Generated && !c.Generated && r.Writable()
 		e.Key = column(c)
 		e.Key.Field, e.Key.Ent, e.Key.Nullable = "id", "id", false
 		if !plainKey(c) {
@@ -129,7 +130,7 @@ func (e *entity) columnOf(name string) *descriptor.Column {
 func column(c *inspect.Column) descriptor.Column {
 	return descriptor.Column{
 		Name: c.Name, Bare: c.Bare, List: c.List, Storage: c.Storage, Nullable: c.Nullable, Affinity: c.Affinity, Native: c.Native,
-		Capacity: c.Capacity, Single: c.Single, Form: c.Form,
+		Capacity: c.Capacity, Single: c.Single, Form: c.Form, Computed: c.Generated,
 	}
 }
 
@@ -143,8 +144,8 @@ var types = map[descriptor.Storage]catalog.FieldType{
 // field describes a column for callers.
 func field(c *inspect.Column) catalog.Field {
 	f := catalog.Field{
-		Description: c.Comment, Type: types[c.Storage], Nullable: c.Nullable, ReadOnly: c.Generated,
-		Required: !c.Nullable && c.Default == nil && !c.Computed && !c.Generated,
+		Description: c.Comment, Type: types[c.Storage], Nullable: c.Nullable, ReadOnly: c.Generated || c.List,
+		Required: !c.Nullable && c.Default == nil && !c.Computed && !c.Generated && !c.List,
 		Enum:     c.Enum, Min: c.Min, Max: c.Max, MinLength: c.MinLength, MaxLength: c.MaxLength,
 		Generated: c.Computed,
 	}

@@ -161,7 +161,17 @@ func unknownKey(key string, known []string) string {
 
 // is reports whether an overlay is about a table.
 func (e *EntityOverlay) is(r *inspect.Relation) bool {
-	return e.Table != "" && (e.Table == r.Name || e.Table == qualified(r))
+	return e.Table != "" && (e.Table == r.Name || e.Table == r.Qualified())
+}
+
+// Writes reports whether the configuration has an entity written.
+func (o Overlay) Writes() bool {
+	for _, e := range o {
+		if e.ReadOnly != nil && !*e.ReadOnly {
+			return true
+		}
+	}
+	return false
 }
 
 // names reports whether an overlay makes an entity of a table, whatever else it would be.

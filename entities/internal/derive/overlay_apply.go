@@ -35,7 +35,7 @@ func (g *graph) applyOverlay() error {
 			continue
 		}
 		used[o.key] = true
-		o.apply(&problems)
+		o.apply(g.whyReadOnly(e), &problems)
 	}
 	g.reportUnused(used, &problems)
 	if len(problems) > 0 {
@@ -49,7 +49,7 @@ func (g *graph) applyOverlay() error {
 func (g *graph) reportUnused(used map[string]bool, problems *problemList) {
 	var names, tables []string
 	for _, e := range g.entities {
-		names, tables = append(names, e.derived), append(tables, qualified(e.source))
+		names, tables = append(names, e.derived), append(tables, e.source.Qualified())
 	}
 	for _, key := range slices.Sorted(maps.Keys(g.options.Overlay)) {
 		o := g.options.Overlay[key]
@@ -65,9 +65,9 @@ func (g *graph) reportUnused(used map[string]bool, problems *problemList) {
 	for _, e := range g.entities {
 		name := e.Resource.Name
 		if other, ok := taken[catalog.Kebab(name)]; ok {
-			problems.add(name, "is the name of "+other+" and of "+qualified(e.source)+": give one of them another with `name`")
+			problems.add(name, "is the name of "+other+" and of "+e.source.Qualified()+": give one of them another with `name`")
 		}
-		taken[catalog.Kebab(name)] = qualified(e.source)
+		taken[catalog.Kebab(name)] = e.source.Qualified()
 		if !(catalog.ID{Kind: catalog.KindEntity, Owner: name, Op: "count"}).Valid() || name == "" || name[0] < 'A' || name[0] > 'Z' {
 			problems.add(name, "cannot be an entity's name: letters A to Z and digits, a capital first")
 		}
@@ -77,16 +77,13 @@ func (g *graph) reportUnused(used map[string]bool, problems *problemList) {
 	}
 }
 
-func (o overlaid) apply(problems *problemList) {
+func (o overlaid) apply(unwritable string, problems *problemList) {
 	r := &o.Resource
 	if o.EntityOverlay.Description != "" {
 		r.Description = o.EntityOverlay.Description
 	}
-	if o.ReadOnly != nil {
-		if !*o.ReadOnly && (!o.source.Writable() || len(o.source.Key) == 0) {
-			problems.add(o.key+".readOnly", "cannot be false: "+whyReadOnly(o.source))
-		}
-		r.ReadOnly = r.ReadOnly || *o.ReadOnly
+	if o.ReadOnly != nil && !*o.ReadOnly && unwritable != "" {
+		problems.add(o.key+".readOnly", "cannot be false: "+unwritable)
 	}
 	r.Exposure, o.ReadScopes = exposure.Mode(o.Exposure), o.Scopes
 	for _, op := range o.Operations {
@@ -103,6 +100,9 @@ func (o overlaid) apply(problems *problemList) {
 		}
 	}
 	if len(o.Lists.UpsertBy) > 0 {
+		if !r.ReadOnly && !o.isUniqueKey(o.Lists.UpsertBy) {
+			problems.add(o.key+".upsertBy", "must name the fields of a unique key of the table, and only those")
+		}
 		o.Entity.UpsertBy = o.Lists.UpsertBy
 	}
 	o.applyVersion(problems)
@@ -114,11 +114,15 @@ func (o overlaid) apply(problems *problemList) {
 	}
 }
 
-func whyReadOnly(r *inspect.Relation) string {
-	if !r.Writable() {
-		return "it is a " + string(r.Kind)
+// isUniqueKey reports whether fields are those of a unique key.
+func (o overlaid) isUniqueKey(fields []string) bool {
+	var columns []string
+	for _, name := range fields {
+		if c := o.Column(name); c != nil {
+			columns = append(columns, c.Name)
+		}
 	}
-	return "the table has no key"
+	return slices.ContainsFunc(o.source.Unique, func(u inspect.Unique) bool { return sameNames(u.Columns, columns) })
 }
 
 func (o overlaid) applyVersion(problems *problemList) {
@@ -213,8 +217,9 @@ func (g *graph) hide() {
 		hidden := ok && o.Hidden != nil && *o.Hidden
 		if hidden {
 			gone[e.Resource.Name] = true
+			g.hidden = append(g.hidden, e)
 			delete(g.out.Sources, e.Resource.Name)
-			g.omit(qualified(e.source), "the configuration hides it")
+			g.omit(e.source.Qualified(), "the configuration hides it")
 		}
 		return hidden
 	})

@@ -63,7 +63,7 @@ func newKind(e *descriptor.Entity, o Options) *kind {
 		if f == nil {
 			panic(fmt.Sprintf("dynamic: the column %s of %s has no field", c.Name, e.Resource.Name))
 		}
-		s := slot{column: c.Name, name: c.Ent, of: c, field: f, kept: typeOf(c.Storage), edge: -1, checks: checksOf(f)}
+		s := slot{column: c.Name, name: c.Ent, of: c, field: f, kept: keptAs(c), edge: -1, checks: checksOf(f)}
 		if o.Constants && f.Default != nil {
 			s.constant = constantOf(c, f)
 		}

@@ -6,6 +6,8 @@ import (
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
+
+	"github.com/koan-go/koan/framework/database/sqltext"
 )
 
 // mutation is what is to be written to one row. It is used by one goroutine at a time.
@@ -39,8 +41,9 @@ func (m *mutation) OldField(ctx context.Context, column string) (v ent.Value, er
 	if err != nil {
 		return nil, err
 	}
+	schema, table := sqltext.SplitQualified(m.kind.entity.Table)
 	b := sql.Dialect(m.tx.dialect)
-	query, args := b.Select(column).From(b.Table(m.kind.entity.Table)).Where(sql.EQ(m.kind.entity.Key.Name, key)).Query()
+	query, args := b.Select(column).From(b.Table(table).Schema(schema)).Where(sql.EQ(m.kind.entity.Key.Name, key)).Query()
 	var rows sql.Rows
 	if err := m.tx.Query(ctx, query, args, &rows); err != nil {
 		return nil, err

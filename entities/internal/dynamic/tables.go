@@ -35,7 +35,7 @@ func (s *set) tables(g *descriptor.Graph) []*schema.Table {
 // table is the table of a kind.
 func (k *kind) table() *schema.Table {
 	t := schema.NewTable(k.entity.Table)
-	t.AddPrimary(&schema.Column{Name: k.entity.Key.Name, Type: typeOf(k.entity.Key.Storage)})
+	t.AddPrimary(&schema.Column{Name: k.entity.Key.Name, Type: TypeOf(k.entity.Key.Storage)})
 	for i := range k.slots {
 		if s := &k.slots[i]; s.column != k.entity.Key.Name {
 			t.AddColumn(&schema.Column{Name: s.column, Type: s.kept, Nullable: s.of == nil || s.of.Nullable})

@@ -21,7 +21,16 @@ var types = map[descriptor.Storage]field.Type{
 	descriptor.Decimal: field.TypeOther, descriptor.Held: field.TypeOther,
 }
 
-func typeOf(s descriptor.Storage) field.Type { return types[s] }
+// TypeOf returns the type of what is stored in some way.
+func TypeOf(s descriptor.Storage) field.Type { return types[s] }
+
+// keptAs returns the type of what valueOf makes for a column.
+func keptAs(c *descriptor.Column) field.Type {
+	if c.Bare && c.Storage == descriptor.JSON {
+		return field.TypeString
+	}
+	return TypeOf(c.Storage)
+}
 
 // valueOf returns a value of a column as a mutation has it: of one Go type for each way of being
 // stored. It takes what the converters of package shim take.
@@ -32,6 +41,9 @@ func valueOf(c *descriptor.Column, v any) (out any, err error) {
 		}
 		bound, err := c.Form.Bind(v)
 		return shim.Bound{V: bound}, err
+	}
+	if c.Bare && (c.Storage == descriptor.Day || c.Storage == descriptor.JSON) {
+		return textOf(c, v)
 	}
 	switch c.Storage {
 	case descriptor.Text, descriptor.Decimal:
@@ -56,6 +68,20 @@ func valueOf(c *descriptor.Column, v any) (out any, err error) {
 	case descriptor.Held:
 		err = fmt.Errorf("the column %s is kept in a form that cannot be written here", c.Name)
 	}
+	return out, err
+}
+
+// textOf returns a day, or JSON, as the text that the rows of a column of another program's have, and not as
+// the time or the bytes that the driver would make of it.
+func textOf(c *descriptor.Column, v any) (out shim.Bound, err error) {
+	if bound, done := v.(shim.Bound); done {
+		return bound, nil
+	}
+	if c.Storage == descriptor.Day {
+		err = shim.Time(v, func(t time.Time) { out.V = t.Format(time.DateOnly) })
+		return out, err
+	}
+	err = shim.JSON(v, func(raw json.RawMessage) { out.V = string(raw) })
 	return out, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 
 	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/framework/database/sqltext"
 )
 
 // writer carries a mutation out.
@@ -53,7 +54,9 @@ func (m writer) insert(ctx context.Context) error {
 		}
 		id.Value = key
 	}
-	spec := sqlgraph.NewCreateSpec(m.kind.entity.Table, id)
+	schema, table := sqltext.SplitQualified(m.kind.entity.Table)
+	spec := sqlgraph.NewCreateSpec(table, id)
+	spec.Schema = schema
 	for i := range m.cells {
 		if c, s := &m.cells[i], &m.kind.slots[i]; c.change == put && !m.isShared(s) {
 			spec.SetField(s.column, s.kept, c.v)
@@ -81,7 +84,7 @@ func (m writer) insert(ctx context.Context) error {
 
 // keySpec describes the key's column to ent's builders.
 func (m writer) keySpec() *sqlgraph.FieldSpec {
-	return sqlgraph.NewFieldSpec(m.kind.entity.Key.Name, typeOf(m.kind.entity.Key.Storage))
+	return sqlgraph.NewFieldSpec(m.kind.entity.Key.Name, TypeOf(m.kind.entity.Key.Storage))
 }
 
 // update is the Save of a row that changes.
@@ -103,7 +106,9 @@ func (m writer) store(ctx context.Context) error {
 		return err
 	}
 	id.Value = key
-	spec := sqlgraph.NewUpdateSpec(m.kind.entity.Table, []string{id.Column}, id)
+	schema, table := sqltext.SplitQualified(m.kind.entity.Table)
+	spec := sqlgraph.NewUpdateSpec(table, []string{id.Column}, id)
+	spec.Node.Schema = schema
 	spec.ScanValues = func(columns []string) ([]any, error) { return []any{new(any)}, nil }
 	spec.Assign = func([]string, []any) error { return nil }
 	if len(m.where) > 0 {
@@ -174,7 +179,9 @@ func (m writer) delete(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		spec := sqlgraph.NewDeleteSpec(m.kind.entity.Table, id)
+		schema, table := sqltext.SplitQualified(m.kind.entity.Table)
+		spec := sqlgraph.NewDeleteSpec(table, id)
+		spec.Node.Schema = schema
 		spec.Predicate = func(s *sql.Selector) {
 			s.Where(sql.EQ(s.C(id.Column), key))
 			m.matches(s)
@@ -222,23 +229,25 @@ func (e *edge) spec(nodes []any) *sqlgraph.EdgeSpec {
 	key := &e.target.entity.Key
 	s := &sqlgraph.EdgeSpec{
 		Rel: relations[e.Relation], Inverse: e.Inverse,
-		Target: &sqlgraph.EdgeTarget{IDSpec: sqlgraph.NewFieldSpec(key.Name, typeOf(key.Storage))},
+		Target: &sqlgraph.EdgeTarget{IDSpec: sqlgraph.NewFieldSpec(key.Name, TypeOf(key.Storage))},
 	}
 	for _, node := range nodes {
 		s.Target.Nodes = append(s.Target.Nodes, node)
 	}
+	table := e.target.entity.Table
 	switch {
 	case e.JoinTable != "":
-		s.Table, s.Bidi = e.JoinTable, e.mutual
+		table, s.Bidi = e.JoinTable, e.mutual
 		s.Columns = []string{e.JoinOwn, e.JoinTarget}
 		if e.Inverse { // all edges of a table name its columns in one order
 			s.Columns = []string{e.JoinTarget, e.JoinOwn}
 		}
 	case e.Symmetric():
-		s.Table, s.Columns, s.Bidi = e.target.entity.Table, []string{e.OwnKey}, true
+		s.Columns, s.Bidi = []string{e.OwnKey}, true
 	default:
-		s.Table, s.Columns, s.Inverse = e.target.entity.Table, []string{e.TargetKey}, false
+		s.Columns, s.Inverse = []string{e.TargetKey}, false
 	}
+	s.Schema, s.Table = sqltext.SplitQualified(table)
 	return s
 }
 

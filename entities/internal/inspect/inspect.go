@@ -139,6 +139,14 @@ func (r *Relation) Column(name string) *Column {
 // Writable reports whether the relation has rows of its own.
 func (r *Relation) Writable() bool { return r.Kind == Table }
 
+// Qualified is how people name the relation.
+func (r *Relation) Qualified() string {
+	if r.Schema == "" {
+		return r.Name
+	}
+	return r.Schema + "." + r.Name
+}
+
 // Find returns a relation by schema and name, nil if there is none.
 func (d *Database) Find(schema, name string) *Relation {
 	for _, r := range d.Relations {

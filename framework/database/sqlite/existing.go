@@ -22,7 +22,7 @@ func OpenExisting(ctx context.Context, path string, readOnly bool) (*sql.DB, err
 	if err != nil {
 		return nil, err
 	}
-	if err := checkFile(abs); err != nil {
+	if err := checkFile(abs, readOnly); err != nil {
 		return nil, err
 	}
 	mode := "mode=rw&_foreign_keys=1"
@@ -38,7 +38,7 @@ func OpenExisting(ctx context.Context, path string, readOnly bool) (*sql.DB, err
 	return db, nil
 }
 
-func checkFile(path string) error {
+func checkFile(path string, readOnly bool) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -49,7 +49,14 @@ func checkFile(path string) error {
 	case info.IsDir():
 		return existingFault(path, errors.New("it is a folder")).WithHint("Name the file of the database: sqlite:FILE.")
 	}
-	f, err := os.Open(path)
+	mode := os.O_RDWR
+	if readOnly {
+		mode = os.O_RDONLY
+	}
+	f, err := os.OpenFile(path, mode, 0)
+	if err != nil && !readOnly {
+		return existingFault(path, err).WithHint("Let the user of this program write the file and its folder, or leave `readOnly: false` out.")
+	}
 	if err != nil {
 		return existingFault(path, err)
 	}

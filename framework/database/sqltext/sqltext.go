@@ -8,6 +8,7 @@ package sqltext
 
 import (
 	"bytes"
+	"strings"
 	"time"
 )
 
@@ -229,6 +230,14 @@ func Qualified(schema, name string) string {
 		return name
 	}
 	return schema + schemaMark + name
+}
+
+// SplitQualified takes apart what Qualified made.
+func SplitQualified(qualified string) (schema, name string) {
+	if schema, name, ok := strings.Cut(qualified, schemaMark); ok {
+		return schema, name
+	}
+	return "", qualified
 }
 
 // schemaMark stands between a schema and a name in it: no identifier has it.

@@ -1,0 +1,113 @@
+package derive
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/inspect"
+)
+
+// setReadOnly decides which entities can be written: those that the options or the configuration open, and
+// whose rows one column names.
+func (g *graph) setReadOnly() {
+	for _, e := range g.entities {
+		e.Resource.ReadOnly = g.options.ReadOnly
+		if o, ok := g.overlay(e); ok && o.ReadOnly != nil {
+			e.Resource.ReadOnly = *o.ReadOnly
+		}
+		if why := g.whyReadOnly(e); why != "" {
+			e.Resource.ReadOnly = true
+			g.unwritable = append(g.unwritable, e)
+		}
+	}
+}
+
+// listUnwritable notes why tables that are served cannot be written.
+func (g *graph) listUnwritable() {
+	for _, e := range g.unwritable {
+		if e.source.Writable() && g.out.Sources[e.Resource.Name] == e.source {
+			g.out.Unwritable = append(g.out.Unwritable, inspect.Omitted{Name: e.source.Qualified(), Reason: g.whyReadOnly(e)})
+		}
+	}
+	slices.SortFunc(g.out.Unwritable, func(a, b inspect.Omitted) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// whyReadOnly says why an entity cannot be written whatever the configuration says, as the rest of a sentence
+// about its table; "" where it can.
+func (g *graph) whyReadOnly(e *entity) string {
+	r := e.source
+	switch {
+	case !r.Writable():
+		return "it is a " + string(r.Kind)
+	case len(r.Key) == 0:
+		return "the table has no key"
+	case len(r.Key) > 1:
+		return "its key has several columns, and rows of such tables cannot be written yet"
+	case e.Key.Name == "":
+		return "its key is of the type " + r.Column(r.Key[0]).Type + ", and rows of such tables cannot be written yet"
+	case r.Column(r.Key[0]).Generated:
+		return "the database computes its key, and rows of such tables cannot be written yet"
+	}
+	for _, name := range append(columnNames(r), r.Name, r.Schema) {
+		if !isWritableName(name) {
+			return "the name " + name + " has what statements that write cannot have in a name"
+		}
+	}
+	return g.untraced(e)
+}
+
+func columnNames(r *inspect.Relation) (out []string) {
+	for _, c := range r.Columns {
+		out = append(out, c.Name)
+	}
+	return out
+}
+
+// isWritableName reports whether ent's builders take a name for what it is. They take some for calls of
+// functions, for aliases and for names that are quoted already.
+func isWritableName(name string) bool {
+	for _, part := range []string{"\"", "`", " AS ", " as ", "."} {
+		if strings.Contains(name, part) {
+			return false
+		}
+	}
+	for _, prefix := range []string{"DISTINCT", "ALL", "WITH ROLLUP"} {
+		if strings.HasPrefix(name, prefix) {
+			return false
+		}
+	}
+	return !strings.HasSuffix(name, "*") && !(strings.Contains(name, "(") && strings.Contains(name, ")"))
+}
+
+// untraced names a foreign key that deletes or changes rows with those of an entity, and along which nobody
+// could tell which: it leads to columns other than the key.
+func (g *graph) untraced(e *entity) string {
+	for _, r := range g.found.Relations {
+		for _, f := range r.ForeignKeys {
+			if f.OnDelete != "" && g.of[g.found.Find(f.Schema, f.Table)] == e && (len(f.Columns) > 1 || !slices.Equal(f.Refers, e.source.Key)) {
+				return "deleting a row of it deletes or changes rows of " + r.Qualified() + " that refer to other columns than its key, which cannot be undone yet"
+			}
+		}
+	}
+	return ""
+}
+
+// refer notes which rows refer to those of an entity along a foreign key. Of rows that no column names, or
+// that the configuration hides, nobody could keep what a deletion does to them: it is refused where there are
+// any.
+func (e *entity) refer(one *toOne, hidden bool) {
+	if one.column == "" {
+		return
+	}
+	r := descriptor.Referrer{
+		Entity: e.Resource.Name, Column: one.column,
+		Cascade: one.key.OnDelete == "CASCADE", SetNull: one.key.OnDelete == "SET NULL",
+	}
+	switch {
+	case !hidden && e.Key.Name != "" && len(e.source.Key) > 0:
+		one.to.Referrers = append(one.to.Referrers, r)
+	case r.Cascade || r.SetNull:
+		one.to.Unexposed = append(one.to.Unexposed, descriptor.Unexposed{Table: e.Table, Column: one.column})
+	}
+}
