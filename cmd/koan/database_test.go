@@ -47,10 +47,13 @@ func start(t *testing.T, keys map[string]string) (*framework.Instance, error) {
 	return i, err
 }
 
+// tester may call everything.
+var tester = framework.Principal{Subject: "test", Sets: []string{"*"}, Scopes: []string{"entities:write"}}
+
 func call(t *testing.T, i *framework.Instance, id string, in any) (map[string]any, error) {
 	t.Helper()
 	var out map[string]any
-	_, err := i.Invoke(t.Context(), framework.Principal{Subject: "test", Sets: []string{"*"}}, id, in, &out)
+	_, err := i.Invoke(t.Context(), tester, id, in, &out)
 	return out, err
 }
 

@@ -323,6 +323,7 @@ const (
 // as the database names them; Message is a trigger's.
 type Violation struct {
 	Rule    Rule
+	Schema  string // "" on SQLite
 	Table   string
 	Columns []string
 	Name    string

@@ -14,6 +14,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/transaction"
 	"github.com/koan-go/koan/framework/database"
+	"github.com/koan-go/koan/framework/database/sqltext"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -71,13 +72,14 @@ func (t *Faults) violationFault(ctx context.Context, k *model.Kind, m *model.Val
 // none, or not one alone. SQLite calls a check that has no name by its text, PostgreSQL by its table and
 // column.
 func (t *Faults) checkedField(k *model.Kind, m *model.Values, broken *database.Violation) (field string) {
-	if m == nil || broken.Table != "" && broken.Table != k.Entity.Table {
+	if m == nil || broken.Table != "" && !isTableOf(k, broken) {
 		return ""
 	}
+	_, table := sqltext.SplitQualified(k.Entity.Table)
 	words := strings.FieldsFunc(broken.Name, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	for i := range k.Entity.Columns {
 		c := &k.Entity.Columns[i]
-		if !slices.Contains(words, c.Name) && broken.Name != k.Entity.Table+"_"+c.Name+"_check" {
+		if !slices.Contains(words, c.Name) && broken.Name != table+"_"+c.Name+"_check" {
 			continue
 		}
 		if field != "" {
@@ -86,6 +88,13 @@ func (t *Faults) checkedField(k *model.Kind, m *model.Values, broken *database.V
 		field = t.by.FieldName(k, c.Field)
 	}
 	return field
+}
+
+// isTableOf reports whether a rule is one of the table of a kind. A set in a schema of its own has tables
+// whose names do not say it.
+func isTableOf(k *model.Kind, v *database.Violation) bool {
+	schema, table := sqltext.SplitQualified(k.Entity.Table)
+	return table == v.Table && (schema == "" || schema == v.Schema)
 }
 
 // duplicateFault is the fault for a value that another row has. owner is nil, and there
@@ -228,7 +237,7 @@ func (t *Faults) holderOf(ctx context.Context, child *model.Kind, r *descriptor.
 // knows them: nil for an entity, and no names for columns, that he does not.
 func (t *Faults) columns(v *database.Violation) (owner *model.Kind, names []string) {
 	for _, k := range t.Model.ByName {
-		if k.Entity.Table == v.Table && t.by.Knows(k) {
+		if isTableOf(k, v) && t.by.Knows(k) {
 			owner = k
 		}
 	}

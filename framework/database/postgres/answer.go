@@ -96,7 +96,7 @@ func Violation(err error) *database.Violation {
 	if e == nil {
 		return nil
 	}
-	v := &database.Violation{Table: e.TableName}
+	v := &database.Violation{Schema: e.SchemaName, Table: e.TableName}
 	switch e.Code {
 	case unique:
 		v.Rule = database.Unique
