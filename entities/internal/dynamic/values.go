@@ -26,7 +26,7 @@ func TypeOf(s descriptor.Storage) field.Type { return types[s] }
 
 // keptAs returns the type of what valueOf makes for a column.
 func keptAs(c *descriptor.Column) field.Type {
-	if c.Bare && c.Storage == descriptor.JSON {
+	if (c.Bare || c.List) && c.Storage == descriptor.JSON {
 		return field.TypeString
 	}
 	return TypeOf(c.Storage)
@@ -41,6 +41,9 @@ func valueOf(c *descriptor.Column, v any) (out any, err error) {
 		}
 		bound, err := c.Form.Bind(v)
 		return shim.Bound{V: bound}, err
+	}
+	if bound, done := v.(shim.Bound); done && c.List { // an array, as the database has written it
+		return bound, nil
 	}
 	if c.Bare && (c.Storage == descriptor.Day || c.Storage == descriptor.JSON) {
 		return textOf(c, v)
