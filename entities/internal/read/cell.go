@@ -34,6 +34,8 @@ const (
 	kindJSON
 	kindFloats // JSON whose numbers are floats
 	kindBytes
+	kindForeignText // of columns that another program fills: bytes that are no text are base64
+	kindForeignJSON
 	kindHeld        // what the column's form makes of it
 	kindHeldDecimal // the same of a decimal, which is shown as it is stored where the form does not take it
 )
@@ -57,13 +59,19 @@ func kindOf(f *catalog.Field, c *descriptor.Column) kind {
 	case descriptor.Day:
 		return kindDay
 	case descriptor.JSON:
-		if bytes.Contains(f.Schema, []byte(`"number"`)) {
+		switch {
+		case c.Bare:
+			return kindForeignJSON
+		case bytes.Contains(f.Schema, []byte(`"number"`)):
 			return kindFloats
 		}
 		return kindJSON
 	case descriptor.Bytes:
 		return kindBytes
 	case descriptor.Text, descriptor.UUID, descriptor.Decimal, descriptor.Held:
+	}
+	if c.Bare {
+		return kindForeignText
 	}
 	return kindText
 }
@@ -185,6 +193,14 @@ func appendValue(b []byte, k kind, src any) ([]byte, error) {
 	switch k {
 	case kindText:
 		return appendText(b, src)
+	case kindForeignText, kindForeignJSON:
+		if v, ok := src.([]byte); ok && !utf8.Valid(v) {
+			return appendBase64(b, v), nil
+		}
+		if k == kindForeignJSON {
+			return appendJSON(b, src, true)
+		}
+		return appendText(b, src)
 	case kindInt:
 		switch v := src.(type) {
 		case int64:
@@ -251,9 +267,6 @@ func appendText(b []byte, src any) ([]byte, error) {
 	case string:
 		return appendString(b, v), nil
 	case []byte:
-		if !utf8.Valid(v) { // another program's bytes in a column of texts
-			return appendBase64(b, v), nil
-		}
 		return appendString(b, string(v)), nil
 	case int64:
 		b = append(b, '"')
@@ -354,9 +367,6 @@ func appendJSON(b []byte, src any, integers bool) ([]byte, error) {
 	case string:
 		raw = []byte(v)
 	case []byte:
-		if !utf8.Valid(v) {
-			return appendBase64(b, v), nil
-		}
 		raw = v
 	case int64:
 		if integers {
