@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -133,7 +134,9 @@ func (g *grown) migrate(version int, line string) (out, errs string, err error) 
 	}
 	var o, e told
 	in.Out, in.Err = &o, &e
-	for _, c := range p.Commands()[0].Sub {
+	all := p.Commands()
+	migrate := all[slices.IndexFunc(all, func(c *catalog.Command) bool { return c.Name == "migrate" })]
+	for _, c := range migrate.Sub {
 		if c.Name == words[0] {
 			err = c.Run(context.Background(), g, in)
 			return o.String(), e.String(), err
