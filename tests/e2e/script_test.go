@@ -112,7 +112,7 @@ const replaced = Todo.upsert({ id: made[1].id, title: "a3" }, { replace: true })
 
 func TestFailuresTeach(t *testing.T) {
 	t.Parallel()
-	p := newApp(t).serve("--codeMode.maxSdkCalls", "20", "--sandbox.cpuMs", "500")
+	p := newApp(t).serve("--codeMode.maxSdkCalls", "20", "--sandbox.cpuMs", "3000") // to hold too much memory costs time, too
 	cases := map[string]struct {
 		code string
 		want fault.Code
@@ -177,7 +177,7 @@ func TestExecuteInput(t *testing.T) {
 	p := newApp(t).serve()
 	for name, args := range map[string]input{
 		"absent": {}, "a number": {"code": 7}, "null": {"code": nil}, "unknown key": {"code": "1", "planId": "x"}, "include": {"code": "1", "include": []string{"everything"}},
-		"language": {"code": "1", "language": "python"},
+		"language": {"code": "1", "language": "cobol"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := p.tool("koan.code.execute", args)
@@ -194,7 +194,10 @@ func TestExecuteInput(t *testing.T) {
 			}
 		})
 	}
-	e := p.execute("for (let i = 0; i < 10; i++) console.log('line', i); 1", input{"limits": input{"maxLogBytes": 20, "timeoutMs": 99999999, "nonsense": 1}})
+	e := p.execute("1", input{"language": "python"})
+	require.Equal(t, string(fault.CapabilityUnsupported), e.Error.Code, "nobody has configured it")
+	require.Contains(t, e.Error.Hint, "codeMode.languages")
+	e = p.execute("for (let i = 0; i < 10; i++) console.log('line', i); 1", input{"limits": input{"maxLogBytes": 20, "timeoutMs": 99999999, "nonsense": 1}})
 	require.True(t, e.Success, "%+v", e.Error)
 	require.Contains(t, fmt.Sprint(e.Logs), "timeoutMs", "a clamped limit is said in the logs: %v", e.Logs)
 	e = p.execute("SDK.Entities.Todo.count(); SDK.Entities.Todo.count()", input{"limits": input{"maxToolCalls": 1}})
