@@ -33,6 +33,10 @@ func (b foreignBackend) Trouble(set string, err error) (error, bool) {
 	if sqlite.Incomplete(err) || postgres.Incomplete(err) {
 		return changedSchema(err.Error(), err), true
 	}
+	if what := sqlite.Lacks(err); what != "" {
+		return fault.New(fault.CapabilityUnsupported, "the database needs something of the program that keeps it, which this one does not have: "+what).
+			WithHint("Leave the field out of filters and sorts; what only that program can write has to be written there.").Because(err), true
+	}
 	return b.opened.Trouble(set, err)
 }
 

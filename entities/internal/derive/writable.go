@@ -40,6 +40,8 @@ func (g *graph) whyReadOnly(e *entity) string {
 	switch {
 	case !r.Writable():
 		return "it is a " + string(r.Kind)
+	case r.Unwritable != "":
+		return r.Unwritable
 	case len(r.Key) == 0:
 		return "the table has no key"
 	case len(r.Key) > 1:

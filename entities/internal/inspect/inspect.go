@@ -60,6 +60,8 @@ type Relation struct {
 	References
 	// Checks are the conditions that every row fulfils, in the database's own SQL.
 	Checks []string
+	// Unwritable is why no row can be written, "" where nothing is known to prevent it.
+	Unwritable string
 	// PartOf says that the relation is a partition; its rows are those of its parent.
 	PartOf string
 }

@@ -3,9 +3,12 @@ package inspect
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/koan-go/koan/framework/database/sqltext"
 )
 
 // SQLite reads the catalog of a file. It looks at rows only to see how columns of times, and those
@@ -28,6 +31,7 @@ func SQLite(ctx context.Context, q Querier) (*Database, error) {
 		kept = append(kept, r)
 	}
 	d.Relations = kept
+	s.try(ctx)
 	s.resolveReferences()
 	return d, s.checks(ctx)
 }
@@ -41,14 +45,16 @@ type sqliteFile struct {
 // relations lists tables and views. Tables that SQLite, its modules or Koan keep for themselves are none
 // of the app's.
 func (s *sqliteFile) relations(ctx context.Context) error {
+	var virtual []string
 	return each(ctx, s, func(rows *sql.Rows) error {
 		var name, kind string
 		if err := rows.Scan(&name, &kind); err != nil {
 			return err
 		}
 		switch {
-		case strings.HasPrefix(name, "sqlite_"), kind == "shadow", strings.HasPrefix(name, "koan_"):
+		case strings.HasPrefix(name, "sqlite_"), kind == "shadow", strings.HasPrefix(name, "koan_"), isShadow(name, virtual):
 		case kind == "virtual":
+			virtual = append(virtual, name)
 			s.found.omit(name, "it is a virtual table, whose rows a module of SQLite makes up")
 		default:
 			r := &Relation{Name: name, Kind: Table}
@@ -60,6 +66,78 @@ func (s *sqliteFile) relations(ctx context.Context) error {
 		return nil
 	}, "SELECT name, type FROM pragma_table_list WHERE schema = 'main' ORDER BY name")
 }
+
+// isShadow reports whether a virtual table keeps its rows in a table. SQLite knows that only of modules that it has; the
+// virtual table comes before its own by name.
+func isShadow(name string, virtual []string) bool {
+	return slices.ContainsFunc(virtual, func(of string) bool {
+		suffix, ok := strings.CutPrefix(name, of+"_")
+		return ok && slices.Contains(shadows, suffix)
+	})
+}
+
+// shadows are what FTS3 to FTS5 and the R*Tree call their tables.
+var shadows = []string{"config", "content", "data", "docsize", "idx", "node", "parent", "rowid", "segdir", "segments", "stat"}
+
+// try leaves out what cannot be read here, and notes which tables cannot be written: those whose columns, indexes or
+// triggers need a module, a function or a collation that this build of SQLite does not have. It says so when it compiles
+// a statement, which changes nothing.
+func (s *sqliteFile) try(ctx context.Context) {
+	s.found.Relations = slices.DeleteFunc(s.found.Relations, func(r *Relation) bool {
+		why := s.compile(ctx, s.read(r))
+		if why != nil {
+			s.found.omit(r.Name, "it cannot be read here: "+why.Error())
+			return true
+		}
+		for _, statement := range s.writes(r) {
+			if why := s.compile(ctx, statement); why != nil {
+				r.Unwritable = "writing to it needs what this program does not have: " + why.Error()
+				break
+			}
+		}
+		return false
+	})
+}
+
+// compile returns why a statement cannot be carried out.
+func (s *sqliteFile) compile(ctx context.Context, statement string) error {
+	enough := errors.New("enough")
+	err := each(ctx, s, func(*sql.Rows) error { return enough }, "EXPLAIN "+statement)
+	if errors.Is(err, enough) {
+		return nil
+	}
+	return err
+}
+
+// read returns the statement that reads the rows of a relation in the order of their ids.
+func (s *sqliteFile) read(r *Relation) string {
+	order := ""
+	for i, name := range r.Key {
+		order += []string{" ORDER BY ", ", "}[min(i, 1)] + quoted(name)
+	}
+	return "SELECT * FROM " + quoted(r.Name) + order
+}
+
+// writes returns a statement of each kind that writes rows of a table.
+func (s *sqliteFile) writes(r *Relation) []string {
+	if r.Kind != Table {
+		return nil
+	}
+	table := quoted(r.Name)
+	out := []string{"INSERT INTO " + table + " DEFAULT VALUES", "DELETE FROM " + table}
+	var same []string
+	for _, c := range r.Columns {
+		if !c.Generated {
+			same = append(same, quoted(c.Name)+" = "+quoted(c.Name))
+		}
+	}
+	if len(same) > 0 {
+		out = append(out, "UPDATE "+table+" SET "+strings.Join(same, ", "))
+	}
+	return out
+}
+
+func quoted(name string) string { return string(sqltext.AppendName(nil, name)) }
 
 // describe completes a relation but for its checks.
 func (s *sqliteFile) describe(ctx context.Context, r *Relation) error {

@@ -100,6 +100,19 @@ func Incomplete(err error) bool {
 	return strings.Contains(s, "no such table: ") || strings.Contains(s, "no such column: ") || strings.Contains(s, " has no column named ")
 }
 
+// Lacks returns what a statement needs that this build of SQLite does not have, such as "no such module: fts5"; "" for
+// nothing. Triggers, columns and indexes of other programs name modules, functions and collations of their own.
+func Lacks(err error) string {
+	if e, ok := sqlitedriver.FailureOf(err); ok {
+		for _, what := range []string{"no such module: ", "no such function: ", "no such collation sequence: ", "unknown tokenizer: "} {
+			if i := strings.Index(e.Text, what); i >= 0 {
+				return e.Text[i:]
+			}
+		}
+	}
+	return ""
+}
+
 // Violation implements database.Backend.
 func (f *Folder) Violation(err error) *database.Violation { return Violation(err) }
 
