@@ -26,7 +26,7 @@ func newPythonExecutor(l limits) (*pythonExecutor, error) {
 		return nil, err
 	}
 	s, err := sandbox.New(sandbox.Options{
-		PoolSize: 1, MaxWorkers: l.maxWorkers, QueueMax: l.queueMax, Fresh: l.fresh, Log: l.log, Layers: python.Layers(),
+		PoolSize: 1, MaxWorkers: l.maxWorkers, QueueMax: l.queueMax, Fresh: l.fresh, OnDemand: l.oneShot, Log: l.log, Layers: python.Layers(),
 		Interpreter: &sandbox.Interpreter{Args: i.Arguments(l.pythonModules), Attr: python.Attributes(), Layers: python.Layers()},
 	})
 	if err != nil {

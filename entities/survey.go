@@ -114,12 +114,18 @@ func scalar(text string) string {
 // missing.
 func withoutPassword(database string) (place, comment string) {
 	u, err := url.Parse(database)
-	if err != nil || u.User == nil {
+	if err != nil || !onPostgres(database) {
 		return database, ""
 	}
-	if _, has := u.User.Password(); !has {
+	query := u.Query()
+	_, secret := u.User.Password()
+	if !secret && !query.Has("password") {
 		return database, ""
 	}
-	u.User = url.User(u.User.Username())
+	if secret {
+		u.User = url.User(u.User.Username())
+	}
+	query.Del("password")
+	u.RawQuery = query.Encode()
 	return u.String(), " # the password: in the variable PGPASSWORD, or in ~/.pgpass"
 }

@@ -104,7 +104,7 @@ func (p *plugin) supervise(ctx context.Context, slots chan struct{}) {
 			})
 			return
 		}
-		proc, err := p.startOne(ctx, slots, tried)
+		proc, err := p.startOne(ctx, slots, func() { tried(); p.end() })
 		if err == nil {
 			tried()
 			p.end()

@@ -148,8 +148,8 @@ func TestDatabasesThatCannotBeServed(t *testing.T) {
 		"no database":                {"sqlite:" + text, "true", "", "", "not a database", "encrypted"},
 		"locked":                     {"sqlite:" + locked, "true", "", "", "locked", "try again"},
 		"none":                       {"", "true", "", "", "no database is named", "--database"},
-		"unknown table":              {"sqlite:" + shopFile(t), "true", "entities.Client.table", "customer", `names customer, which is no table or view that is served; did you mean "customers"?`, "init"},
-		"unknown field":              {"sqlite:" + shopFile(t), "true", "entities.Customer.fields.nmae.hidden", "true", `entities.Customer.fields.nmae is no field; did you mean "name"?`, "init"},
+		"unknown table":              {"sqlite:" + shopFile(t), "true", "entities.Client.table", "customer", `names customer, which is not a table or view that is served; did you mean "customers"?`, "init"},
+		"unknown field":              {"sqlite:" + shopFile(t), "true", "entities.Customer.fields.nmae.hidden", "true", `entities.Customer.fields.nmae is not a field; did you mean "name"?`, "init"},
 		"relationship along no key":  {"sqlite:" + shopFile(t), "true", "entities.Order.relationships.buyer.via", "placed", "names placed, along which no foreign key leads", "init"},
 		"view that is to be written": {"sqlite:" + shopFile(t), "true", "entities.Buyer.readOnly", "false", "it is a view", "init"},
 	} {

@@ -59,10 +59,10 @@ func (o owner) schema(t *testing.T) (out []string) {
 	return out
 }
 
-// deadly tells the process that is killed at a commit where that happens.
-const deadly = "KOAN_OWNDATA_DEADLY"
+// killPoint is the variable that tells a child process at which point of a commit it is killed.
+const killPoint = "KOAN_OWNDATA_DEADLY"
 
-// The places of deadly.
+// The values of killPoint.
 const (
 	inTheScript  = "in the script"
 	beforeCommit = "before the commit"
@@ -121,7 +121,7 @@ var keyed = map[string]any{"code": `SDK.Entities.Todo.upsert({id: "a", title: "t
 
 // TestProcessKilledAtCommit is the process that is killed; it does nothing where nobody has started it for that.
 func TestProcessKilledAtCommit(t *testing.T) {
-	if os.Getenv(deadly) == "" {
+	if os.Getenv(killPoint) == "" {
 		return
 	}
 	o := owner{driver: os.Getenv(killedDriver), source: os.Getenv(killedSource), foreign: true}
@@ -129,7 +129,7 @@ func TestProcessKilledAtCommit(t *testing.T) {
 	open := app.Open
 	app.Open = func(ctx context.Context, set string) (dialect.Driver, error) {
 		drv, err := open(ctx, set)
-		return dying{drv, os.Getenv(deadly)}, err
+		return dying{drv, os.Getenv(killPoint)}, err
 	}
 	k := koantest.New(t, app, o.settings(os.Getenv(killedLedger))...)
 	_, _ = execute(t, k, keyed)
@@ -145,7 +145,7 @@ func TestOutcomeOfAKilledCommit(t *testing.T) {
 				program, err := os.Executable()
 				require.NoError(t, err)
 				cmd := exec.Command(program, "-test.run", "^TestProcessKilledAtCommit$")
-				cmd.Env = append(os.Environ(), deadly+"="+at, killedDriver+"="+o.driver, killedSource+"="+o.source, killedLedger+"="+place)
+				cmd.Env = append(os.Environ(), killPoint+"="+at, killedDriver+"="+o.driver, killedSource+"="+o.source, killedLedger+"="+place)
 				out, err := cmd.CombinedOutput()
 				var exit *exec.ExitError
 				require.ErrorAs(t, err, &exit, string(out))

@@ -56,9 +56,9 @@ func (g *graph) reportUnused(used map[string]bool, problems *problemList) {
 		switch {
 		case used[key]:
 		case o.Table != "":
-			problems.add(key+".table", "names "+o.Table+", which is no table or view that is served"+fault.DidYouMean(o.Table, tables))
+			problems.add(key+".table", "names "+o.Table+", which is not a table or view that is served"+fault.DidYouMean(o.Table, tables))
 		default:
-			problems.add(key, "is no entity of the database"+fault.DidYouMean(key, names)+"; say which table it is with `table`")
+			problems.add(key, "is not an entity of the database"+fault.DidYouMean(key, names)+"; say which table it is with `table`")
 		}
 	}
 	taken := map[string]string{}
@@ -88,7 +88,7 @@ func (o overlaid) apply(unwritable string, problems *problemList) {
 	r.Exposure, o.ReadScopes = exposure.Mode(o.Exposure), o.Scopes
 	for _, op := range o.Operations {
 		if _, ok := catalog.EntityOperationNamed(op); !ok {
-			problems.add(o.key+".operations", "names "+op+", which is no operation")
+			problems.add(o.key+".operations", "names "+op+", which is not an operation")
 		}
 	}
 	if len(o.Operations) > 0 {
@@ -96,7 +96,7 @@ func (o overlaid) apply(unwritable string, problems *problemList) {
 	}
 	for _, name := range o.Lists.UpsertBy {
 		if r.Field(name) == nil {
-			problems.add(o.key+".upsertBy", "names "+name+", which is no field"+fault.DidYouMean(name, o.fieldNames()))
+			problems.add(o.key+".upsertBy", "names "+name+", which is not a field"+fault.DidYouMean(name, o.fieldNames()))
 		}
 	}
 	if len(o.Lists.UpsertBy) > 0 {
@@ -131,7 +131,7 @@ func (o overlaid) applyVersion(problems *problemList) {
 	}
 	f, c := o.Resource.Field(o.Version), o.Column(o.Version)
 	if f == nil || c == nil || f.Type != catalog.TypeInt {
-		problems.add(o.key+".version", "names "+o.Version+", which is no field of integers"+fault.DidYouMean(o.Version, o.fieldNames()))
+		problems.add(o.key+".version", "names "+o.Version+", which is not a field of integers"+fault.DidYouMean(o.Version, o.fieldNames()))
 		return
 	}
 	o.Resource.Versioned, o.VersionColumn, f.ReadOnly = true, c.Name, true
@@ -147,7 +147,7 @@ func (o overlaid) fieldNames() (out []string) {
 func (o overlaid) applyField(name string, say *FieldOverlay, problems *problemList) {
 	f := o.Resource.Field(name)
 	if f == nil {
-		problems.add(o.key+".fields."+name, "is no field"+fault.DidYouMean(name, o.fieldNames()))
+		problems.add(o.key+".fields."+name, "is not a field"+fault.DidYouMean(name, o.fieldNames()))
 		return
 	}
 	if say.Description != "" {
@@ -158,7 +158,7 @@ func (o overlaid) applyField(name string, say *FieldOverlay, problems *problemLi
 	}
 	if say.Searchable != nil && *say.Searchable {
 		if f.Type != catalog.TypeString && f.Type != catalog.TypeText {
-			problems.add(o.key+".fields."+name+".searchable", "cannot be true: it is no text")
+			problems.add(o.key+".fields."+name+".searchable", "cannot be true: the field is not a text")
 		}
 		f.Searchable, o.Resource.Searchable = true, true
 	}
@@ -182,7 +182,7 @@ func (o overlaid) applyRelationship(name string, say *RelationshipOverlay, probl
 		case say.Via != "":
 			problems.add(o.key+".relationships."+name+".via", "names "+say.Via+", along which no foreign key leads to an entity")
 		default:
-			problems.add(o.key+".relationships."+name, "is no relationship"+fault.DidYouMean(name, known)+"; say along which column it leads with `via`")
+			problems.add(o.key+".relationships."+name, "is not a relationship"+fault.DidYouMean(name, known)+"; say along which column it leads with `via`")
 		}
 		return
 	}

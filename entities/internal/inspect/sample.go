@@ -81,7 +81,7 @@ func (s *seen) add(kind, text string) {
 	}
 }
 
-// decide gives a column the storage of what was seen in it.
+// decide sets the storage of a column from the values that were seen in it.
 func (s *seen) decide(c *Column) {
 	slices.Sort(s.kinds)
 	declared := c.Storage

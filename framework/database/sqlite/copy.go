@@ -47,7 +47,7 @@ func (c Copies) located(set string) (file, owner string) {
 	return c.file(set), database.Named(set)
 }
 
-// Admit gives the folder a file that CopyTo wrote. It must be on the same file system, and is moved.
+// Admit moves a file that CopyTo wrote into the folder. Both must be on the same file system.
 func (c Copies) Admit(ctx context.Context, set, from string) error {
 	file, owner := c.located(set)
 	err := withConnection(ctx, dsn(from, busyTimeout, SyncFull), func(conn *sql.Conn) error {
