@@ -14,6 +14,10 @@ BENCHTIME ?= 1s
 SOAKTIME ?= 30m
 ONLY ?=
 
+# What is compiled does not depend on where: all checkouts share the build cache, and so do the apps that
+# tests write into folders of their own. No binary names paths of the machine that built it.
+export GOFLAGS := $(GOFLAGS) -trimpath
+
 .PHONY: help setup build foods static demo web test lint format unit race generate generated fuzz bench photos tokens pictures baselines soak clean
 
 help: ## Say what there is
@@ -39,7 +43,7 @@ $(BIN)/koan:
 	$(GO) build -ldflags "$(VERSIONED)" -o $@ ./cmd/koan
 
 $(BIN)/koan-worker:
-	CGO_ENABLED=0 $(GO) build -trimpath $(STAMPED) -o $@ ./cmd/koan-worker
+	CGO_ENABLED=0 $(GO) build $(STAMPED) -o $@ ./cmd/koan-worker
 
 $(BIN)/pantrypal:
 	$(GO) build $(STAMPED) -o $@ ./sample-pantrypal
@@ -55,7 +59,7 @@ foods: ## Put the food lookup of the sample, which is written in Python, into bi
 	cp -R sample-pantrypal/plugins/foods/. plugins/python/koan_plugin $(BIN)/plugins/foods/
 
 static: ## Build bin/static/koan without cgo: one static binary, as releases have it
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(VERSIONED)" -o $(BIN)/static/koan ./cmd/koan
+	CGO_ENABLED=0 $(GO) build -ldflags "$(VERSIONED)" -o $(BIN)/static/koan ./cmd/koan
 
 demo: ## A photo of groceries becomes dinner: make demo [PHOTO=path]
 	@echo "building ..." >&2

@@ -25,6 +25,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/tests/programs"
+	"github.com/koan-go/koan/tests/soak"
 )
 
 func TestOperations(t *testing.T) {
@@ -447,6 +448,7 @@ func TestPluginDiesWithTheApp(t *testing.T) {
 }
 
 func TestVision(t *testing.T) {
+	soak.Proof(t)
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "plugins")
 	require.NoError(t, programs.Build(dir, map[string]string{"vision": "plugins/vision"}))

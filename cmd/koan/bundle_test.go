@@ -19,6 +19,7 @@ import (
 
 	"github.com/koan-go/koan/tests/needs"
 	"github.com/koan-go/koan/tests/programs"
+	"github.com/koan-go/koan/tests/soak"
 )
 
 // unpacked is what tests/npm/bundle.mjs saw.
@@ -79,6 +80,7 @@ func checkServer(t *testing.T, folder, bundle string) map[string]any {
 
 // PantryPal with its worker and its plugin, as people build it.
 func TestBundleOfAnApp(t *testing.T) {
+	soak.Proof(t)
 	t.Parallel()
 	dir := t.TempDir()
 	require.NoError(t, programs.Build(dir, map[string]string{"pantrypal": "sample-pantrypal", "koan-worker": "cmd/koan-worker", "plugins/vision": "plugins/vision"}))

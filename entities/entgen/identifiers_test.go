@@ -87,6 +87,7 @@ func (s *Secret) Scan(v any) error { *s = Secret(v.(string)[7:]); return nil }
 // TestAnySchemaNameCompiles: whatever schemas are called, the generated file and
 // what ent generates have different names.
 func TestAnySchemaNameCompiles(t *testing.T) {
+	soak.Proof(t)
 	run := module(t, map[string]string{
 		"shim/shim.go":             shimPackage,
 		"methods/schema/schema.go": schemas("Koan", "Hooked", "Begin", "Context", "Shim", "Catalog", "Errors", "Json", "KoanKind", "User", "UserGroup"),
@@ -113,6 +114,7 @@ import (
 	"entgo.io/ent/schema/edge"
 	"entgo.io/ent/schema/field"
 	"github.com/koan-go/koan/entities/expose"
+	"github.com/koan-go/koan/tests/soak"
 )
 
 type Word struct{ ent.Schema }

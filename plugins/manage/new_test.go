@@ -11,6 +11,7 @@ import (
 
 	"github.com/koan-go/koan/plugins/conformance"
 	"github.com/koan-go/koan/tests/needs"
+	"github.com/koan-go/koan/tests/soak"
 )
 
 // module makes a module that uses this checkout of Koan, with the requirements that this has.
@@ -82,6 +83,7 @@ func TestNewPluginInPython(t *testing.T) {
 }
 
 func TestNewPluginInTypeScript(t *testing.T) {
+	soak.Proof(t)
 	t.Parallel()
 	needs.Kit(t)
 	dir := filepath.Join(t.TempDir(), "food-lookup")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/tests/pgtest"
+	"github.com/koan-go/koan/tests/soak"
 )
 
 // form is a way in which a script passes a text on. Its JavaScript sees text, what the text
@@ -180,6 +181,7 @@ func TestNothingIsDoneOutsideWithoutAYes(t *testing.T) {
 // Where somebody has said of all tools that they do no harm, only marking is left. This is what
 // it recognises and what it does not: docs/howto/upstreams.md has the same table.
 func TestWhatMarkingAloneCatches(t *testing.T) {
+	soak.Proof(t)
 	t.Parallel()
 	w, all := injected()
 	literal := 0

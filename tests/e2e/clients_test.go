@@ -13,6 +13,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/tests/needs"
 	"github.com/koan-go/koan/tests/portable"
+	"github.com/koan-go/koan/tests/soak"
 )
 
 // newNode returns the path of the Node that npm installs, newer than Debian's: some
@@ -71,6 +72,7 @@ func TestClientsListAndCall(t *testing.T) {
 // The lists of the fixture and of PantryPal keep the rules of all clients, in every
 // style, mode and face.
 func TestListsArePortable(t *testing.T) {
+	soak.Proof(t)
 	t.Parallel()
 	a := newApp(t)
 	pantryData := t.TempDir()

@@ -14,10 +14,12 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/tests/needs"
 	"github.com/koan-go/koan/tests/programs"
+	"github.com/koan-go/koan/tests/soak"
 )
 
 // The official client, `koan gateway` and npm's server-everything, each a process of its own.
 func TestQuestionsOfAServerReachTheClientOfTheGateway(t *testing.T) {
+	soak.Proof(t)
 	needs.Node(t)
 	t.Parallel()
 	dir := t.TempDir()

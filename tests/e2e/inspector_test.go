@@ -11,11 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/tests/soak"
 )
 
 // TestInspector runs sessions of the Inspector's command line over both transports.
 // The Inspector's checks of the schemas find nothing.
 func TestInspector(t *testing.T) {
+	soak.Proof(t)
 	t.Parallel()
 	t.Run("stdio", func(t *testing.T) {
 		cmd := newApp(t).command(t.Context(), "serve")

@@ -17,6 +17,7 @@ import (
 
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/tests/programs"
+	"github.com/koan-go/koan/tests/soak"
 	"github.com/koan-go/koan/tests/typescript"
 )
 
@@ -120,6 +121,7 @@ func TestDemo(t *testing.T) {
 }
 
 func TestPantryScriptsHoldUnderTSC(t *testing.T) {
+	soak.Proof(t)
 	t.Parallel()
 	cmd := exec.Command(filepath.Join(pantryBin(t), "pantrypal"), "sdk", "--database", "sqlite://"+t.TempDir())
 	cmd.Dir = t.TempDir()

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/tests/soak"
 )
 
 const readingStock = `
@@ -150,6 +151,7 @@ for (const t of Todo.each({ pageSize: 10, fields: "id" })) {
 // Many rows pass through a worker that has room for few: neither it nor the host
 // keeps what it has seen.
 func TestEachOverManyRowsStaysFlat(t *testing.T) {
+	soak.Proof(t)
 	t.Parallel()
 	const rows = 20_000
 	p := newApp(t).serve("--exposure", "full", "--sandbox.cpuMs", "60000", "--sandbox.timeoutMs", "60000", "--server.toolTimeoutMs", "70000")
@@ -171,6 +173,7 @@ for (const t of SDK.Entities.Todo.each({ filter: { id: { $gte: "t" } } })) { n++
 }
 
 func TestFiltersOfJSONHoldUnderTSC(t *testing.T) {
+	soak.Proof(t)
 	t.Parallel()
 	a := newApp(t)
 	sdk := a.exec("", "sdk")

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/tests/soak"
 )
 
 // raw opens a stream on a connection that is read by nobody but the test.
@@ -33,6 +35,7 @@ func (s *server) raw(id string) net.Conn {
 // A thousand listeners cost little while nothing happens, and get what happens; those that
 // never read cost no more, are cut, and can go on from where they were.
 func TestThousandListeners(t *testing.T) {
+	soak.Proof(t)
 	t.Setenv("GOGC", "50") // what listeners hold counts, not what was thrown away when they came
 	s := process(t, "fixture", "sqlite://"+t.TempDir())
 	s.do(http.StatusCreated, "POST", "/api/todo", `{"id":"warm","title":"x"}`)

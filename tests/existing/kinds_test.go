@@ -13,6 +13,7 @@ import (
 
 	"github.com/koan-go/koan/tests/pgtest"
 	"github.com/koan-go/koan/tests/programs"
+	"github.com/koan-go/koan/tests/soak"
 )
 
 // added is a copy of one of the projects whose schemas have what ent's own examples
@@ -95,6 +96,7 @@ function attempt(name, fn) { try { out[name] = fn(); } catch (e) { out[name] = e
 // extension, an index over an expression, triggers, row level security and views, on
 // PostgreSQL, in a project whose code ent's command generates.
 func TestNativeColumnTypes(t *testing.T) {
+	soak.Proof(t)
 	t.Parallel()
 	a := add(t, "columns")
 	require.Contains(t, a.said, "\nExposed: AuditEntry, Loan, Reader\n")

@@ -13,6 +13,7 @@ import (
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/tests/fixture"
 	"github.com/koan-go/koan/tests/shop"
+	"github.com/koan-go/koan/tests/soak"
 )
 
 // goClient generates a client of an app in Go, compiles testdata/goclient/NAME with it, runs that
@@ -61,6 +62,7 @@ func TestOpenAPIGoClient(t *testing.T) {
 // It writes filters of decimals, integers that no float64 holds, enums, objects and lists, over
 // relationships in both directions, and reads all of these.
 func TestOpenAPIGoClientOfShop(t *testing.T) {
+	soak.Proof(t)
 	t.Parallel()
 	said := map[string]any{}
 	goClient(t, "shop", "Category,Product,Customer,Order,Line", shop.App(), &said)
@@ -71,6 +73,7 @@ func TestOpenAPIGoClientOfShop(t *testing.T) {
 }
 
 func TestOpenAPIGoClientOfPantryPal(t *testing.T) {
+	soak.Proof(t)
 	t.Parallel()
 	said := map[string]any{}
 	goClient(t, "pantrypal", "PantryItem,Detection,Household", pantryPal(), &said)

@@ -13,6 +13,7 @@ import (
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/koantest"
+	"github.com/koan-go/koan/tests/soak"
 	"github.com/koan-go/koan/tests/words"
 	"github.com/koan-go/koan/tests/words/ent"
 )
@@ -170,6 +171,7 @@ var refusals = []fault.Code{fault.InvalidPayload, fault.CallTooLarge, fault.Memo
 // What can be written in one way can be read in each: whatever limit a way has, no way stores what is
 // beyond that of another.
 func TestLimitsOfOneFaceAreThoseOfAll(t *testing.T) {
+	soak.Proof(t)
 	t.Parallel()
 	app := words.App()
 	app.GoActions = []framework.GoAction{framework.Action("note", "Stores a value.", noteInGo)}

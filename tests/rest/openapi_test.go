@@ -14,6 +14,7 @@ import (
 
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/tests/needs"
+	"github.com/koan-go/koan/tests/soak"
 )
 
 // fileOf writes the document of an app into a file.
@@ -50,6 +51,7 @@ func asExit(err error, to **exec.ExitError) bool {
 }
 
 func TestOpenAPILints(t *testing.T) {
+	soak.Proof(t)
 	t.Parallel()
 	broken := filepath.Join(t.TempDir(), "openapi.json")
 	require.NoError(t, os.WriteFile(broken, []byte(`{"openapi":"3.1.0","info":{"title":"x","version":"1"},"paths":{"/a":{"get":{"responses":{}}}}}`), 0o600))

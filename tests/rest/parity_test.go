@@ -20,6 +20,7 @@ import (
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/koantest"
+	"github.com/koan-go/koan/tests/soak"
 )
 
 // step is one call, whatever it is made by.
@@ -237,48 +238,56 @@ func (o outcome) asMethod(op catalog.EntityOperation) outcome {
 // same.
 func TestParity(t *testing.T) {
 	t.Parallel()
-	for name, app := range apps {
-		t.Run(name, func(t *testing.T) {
-			style := koantest.Setting{Key: "tools.style", Value: "perEntity"}
-			byTool, byREST, byScript := serve(t, app(), framework.HTTPOptions{}, style), serve(t, app(), framework.HTTPOptions{}), serve(t, app(), framework.HTTPOptions{})
-			var entities []string
-			for _, r := range byTool.kit.Instance().Snapshot().Resources() {
-				if !strings.HasPrefix(r.Name, "Koan") { // the journal, which each call adds to
-					entities = append(entities, r.Name)
+	hasParity(t, "fixture")
+}
+
+func TestParityOfPantryPal(t *testing.T) {
+	soak.Proof(t)
+	t.Parallel()
+	hasParity(t, "pantrypal")
+}
+
+func hasParity(t *testing.T, name string) {
+	t.Helper()
+	app := apps[name]
+	style := koantest.Setting{Key: "tools.style", Value: "perEntity"}
+	byTool, byREST, byScript := serve(t, app(), framework.HTTPOptions{}, style), serve(t, app(), framework.HTTPOptions{}), serve(t, app(), framework.HTTPOptions{})
+	var entities []string
+	for _, r := range byTool.kit.Instance().Snapshot().Resources() {
+		if !strings.HasPrefix(r.Name, "Koan") { // the journal, which each call adds to
+			entities = append(entities, r.Name)
+		}
+	}
+	require.NotEmpty(t, entities)
+	command := &commandLine{t: t, app: name, data: t.TempDir()}
+	seen := map[string]bool{}
+	for _, entity := range entities {
+		tool, rest, script := stepsOf(t, byTool, entity), stepsOf(t, byREST, entity), stepsOf(t, byScript, entity)
+		require.Len(t, rest, len(tool))
+		want := make([]outcome, len(tool))
+		for i := range tool {
+			want[i] = byTool.tool(tool[i])
+			routes := tool[i].op.Routes
+			for _, route := range routes {
+				if route.Replace || route.Method == "GET" && route.Item && rest[i].input["id"] == nil {
+					continue // an input of its own
+				}
+				seen[entity+"."+tool[i].op.Name] = true
+				require.Equal(t, want[i].placeless().String(), byREST.rest(rest[i], route).placeless().String(), "%s %s: %v", tool[i].op.Name, route.Method, rest[i].input)
+				if tool[i].op.Access.Writes() {
+					break // once
 				}
 			}
-			require.NotEmpty(t, entities)
-			command := &commandLine{t: t, app: name, data: t.TempDir()}
-			seen := map[string]bool{}
-			for _, entity := range entities {
-				tool, rest, script := stepsOf(t, byTool, entity), stepsOf(t, byREST, entity), stepsOf(t, byScript, entity)
-				require.Len(t, rest, len(tool))
-				want := make([]outcome, len(tool))
-				for i := range tool {
-					want[i] = byTool.tool(tool[i])
-					routes := tool[i].op.Routes
-					for _, route := range routes {
-						if route.Replace || route.Method == "GET" && route.Item && rest[i].input["id"] == nil {
-							continue // an input of its own
-						}
-						seen[entity+"."+tool[i].op.Name] = true
-						require.Equal(t, want[i].placeless().String(), byREST.rest(rest[i], route).placeless().String(), "%s %s: %v", tool[i].op.Name, route.Method, rest[i].input)
-						if tool[i].op.Access.Writes() {
-							break // once
-						}
-					}
-					require.Equal(t, want[i].asMethod(tool[i].op).String(), byScript.execute(script[i].script()).String(), "script: %s", script[i].script())
-				}
-				for i, got := range command.run(entity, script) {
-					require.Equal(t, want[i].asMethod(tool[i].op).String(), got.String(), "run: %s", script[i].script())
-				}
-			}
-			for _, e := range entities {
-				for _, op := range byTool.kit.Instance().Snapshot().Resource(e).Operations {
-					require.True(t, seen[e+"."+op], "%s.%s was not tried", e, op)
-				}
-			}
-		})
+			require.Equal(t, want[i].asMethod(tool[i].op).String(), byScript.execute(script[i].script()).String(), "script: %s", script[i].script())
+		}
+		for i, got := range command.run(entity, script) {
+			require.Equal(t, want[i].asMethod(tool[i].op).String(), got.String(), "run: %s", script[i].script())
+		}
+	}
+	for _, e := range entities {
+		for _, op := range byTool.kit.Instance().Snapshot().Resource(e).Operations {
+			require.True(t, seen[e+"."+op], "%s.%s was not tried", e, op)
+		}
 	}
 }
 

@@ -1,9 +1,18 @@
-// Package soak says how long tests with random input go on.
+// Package soak says which tests, and how much of them, run with every change, and what only `make soak`
+// runs.
 //
 // What belongs here: that. What must never: what a test tests.
 package soak
 
-import "os"
+import (
+	"os"
+	"testing"
+)
+
+// Proof marks a test that takes more time than every change can wait for: `make test` leaves it out,
+// `make soak` runs it, and so does go test where its package is named. It is the first statement of a
+// test. What it proves has a shorter test that is not marked, wherever one can be made.
+func Proof(testing.TB) {}
 
 // Rounds returns how many rounds a test of random input makes: some with every change, many in
 // `make soak`, which sets KOAN_SOAK.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/tests/programs"
+	"github.com/koan-go/koan/tests/soak"
 )
 
 const sample = "../../sample-pantrypal"
@@ -87,6 +88,7 @@ func TestDefinitionSizes(t *testing.T) {
 
 // One entity's thirteen tools cost little: its fields are declared once.
 func TestEntityToolSizes(t *testing.T) {
+	soak.Proof(t)
 	t.Parallel()
 	c, app := open(t)
 	got, err := own(c, app)
@@ -139,6 +141,7 @@ func TestFormatThousands(t *testing.T) {
 // What a workflow costs by name is a small part of what its calls cost one by one; these are
 // really made, and leave the same.
 func TestWorkflowsAreCheap(t *testing.T) {
+	soak.Proof(t)
 	t.Parallel()
 	c, err := newCounter()
 	require.NoError(t, err)

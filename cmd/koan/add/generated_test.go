@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities/entgen"
+	"github.com/koan-go/koan/tests/soak"
 )
 
 const (
@@ -58,6 +59,7 @@ func (Task) Policy() ent.Policy {
 // Schemas may import what ent generates from them: Koan is added, and the code is generated with it, also when
 // the schemas see Koan's part of it.
 func TestRunOnSchemasThatImportGeneratedCode(t *testing.T) {
+	soak.Proof(t)
 	dir := written(t, map[string]string{
 		"ent/generate.go":    "package ent\n\n//go:generate go run -mod=mod entgo.io/ent/cmd/ent generate --feature privacy ./schema\n",
 		"ent/schema/task.go": plainSchema,

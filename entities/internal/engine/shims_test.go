@@ -19,6 +19,7 @@ import (
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/dynamic"
 	"github.com/koan-go/koan/entities/shim"
+	"github.com/koan-go/koan/tests/soak"
 )
 
 // withoutCode is the variable that has all tests of the process serve their entities without
@@ -46,6 +47,7 @@ var alike = []string{
 
 // TestWithoutCode runs them once more, over the same entities without their generated code.
 func TestWithoutCode(t *testing.T) {
+	soak.Proof(t)
 	t.Parallel()
 	if os.Getenv(withoutCode) != "" {
 		return // it is that run
@@ -92,10 +94,10 @@ func uncompiled(tb testing.TB, compiled *shim.App) *shim.App {
 
 // fillOf asks a kind's generated code for the defaults that functions make.
 func fillOf(tx shim.Tx, k *shim.Kind) dynamic.Fill {
-	f := dynamic.Fill{Create: map[string]func() any{}, Update: map[string]func() any{}}
+	f := dynamic.Fill{Create: map[string]dynamic.Maker{}, Update: map[string]dynamic.Maker{}}
 	create := func() shim.Write { return k.Create(tx) }
 	update := func() shim.Write { return k.Update(tx, someID(k)) }
-	for builder, into := range map[*func() shim.Write]map[string]func() any{&create: f.Create, &update: f.Update} {
+	for builder, into := range map[*func() shim.Write]map[string]dynamic.Maker{&create: f.Create, &update: f.Update} {
 		probe := (*builder)()
 		probe.Defaults()
 		for i := range k.Entity.Columns {
@@ -103,25 +105,25 @@ func fillOf(tx shim.Tx, k *shim.Kind) dynamic.Fill {
 			if _, made := probe.Mutation.Field(c.Name); !made || k.Entity.Resource.Field(c.Field).Default != nil {
 				continue
 			}
-			into[c.Name] = func() any {
+			into[c.Name] = func() (any, error) {
 				w := (*builder)()
 				w.Defaults()
 				v, _ := w.Mutation.Field(c.Name)
-				return neutral(c, v)
+				return neutral(c, v), nil
 			}
 		}
 	}
 	probe := create()
 	probe.Defaults()
 	if _, made := k.ID(probe.Mutation); made {
-		f.Create[k.Entity.Key.Name] = func() any {
+		f.Create[k.Entity.Key.Name] = func() (any, error) {
 			w := create()
 			w.Defaults()
 			id, _ := k.ID(w.Mutation)
 			if _, isUUID := id.(uuid.UUID); isUUID {
-				return id
+				return id, nil
 			}
-			return k.FormatID(id)
+			return k.FormatID(id), nil
 		}
 	}
 	return f

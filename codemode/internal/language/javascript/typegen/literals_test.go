@@ -11,6 +11,7 @@ import (
 
 	"github.com/koan-go/koan/codemode/internal/language/javascript/typegen"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/tests/soak"
 	"github.com/koan-go/koan/tests/typescript"
 )
 
@@ -302,6 +303,7 @@ func TestLiteralsHoldUnderTSC(t *testing.T) {
 
 // The declarations of one entity check alone, and still know their neighbours.
 func TestEntityFilesHoldAlone(t *testing.T) {
+	soak.Proof(t)
 	t.Parallel()
 	v := view(t, shop())
 	var groups []map[string]string

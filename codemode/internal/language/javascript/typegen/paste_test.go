@@ -7,11 +7,13 @@ import (
 
 	"github.com/koan-go/koan/codemode/internal/language/javascript/typegen"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/tests/soak"
 	"github.com/koan-go/koan/tests/typescript"
 )
 
 // What a search returns type-checks with the prelude: each by itself, and all together.
 func TestPastedDeclarationsHoldUnderTSC(t *testing.T) {
+	soak.Proof(t)
 	t.Parallel()
 	for name, o := range map[string]catalog.Offer{"sample": sample(), "shop": shop()} {
 		v := view(t, o)
