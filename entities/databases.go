@@ -35,6 +35,7 @@ type databases struct {
 	engine  *engine.Engine
 	ledger  ownLedger          // of an app that opens its databases itself
 	schema  *migrations.Config // how sets are migrated; nil where the app sees to that
+	below   string             // the data's folder in the app's own, for a program that serves several apps
 	folder  string             // of the data, "" where a server has it
 	sync    string             // the value of database.sync, "" where a server has the data
 	started bool
@@ -171,7 +172,7 @@ func (d *databases) opener(host catalog.Host) func(database.Schema) (database.Ba
 		if err := d.checkWordIndexes(); err != nil {
 			return nil, err
 		}
-		path, err := folder(settingDatabase, place, app)
+		path, err := folder(settingDatabase, place, filepath.Join(app, d.below))
 		if err != nil {
 			return nil, err
 		}
@@ -217,7 +218,7 @@ func (d *databases) keyFile(host catalog.Host) string {
 	if onPostgres(place) {
 		place = ""
 	}
-	dir, err := folder(settingDatabase, place, host.App())
+	dir, err := folder(settingDatabase, place, filepath.Join(host.App(), d.below))
 	if err != nil {
 		return ""
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/dynamic"
 	"github.com/koan-go/koan/entities/internal/engine"
 	"github.com/koan-go/koan/entities/internal/inspect"
+	"github.com/koan-go/koan/entities/internal/migrations"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/catalog"
@@ -35,6 +36,9 @@ type Existing struct {
 	place    string // for people, and what names the database's ledger; without a password
 	readOnly bool   // nothing is written
 	found    *derive.Derived
+
+	open    func(ctx context.Context, dir string) (*Schemas, error)
+	schemas *Schemas // where a folder of schemas is served
 }
 
 var (
@@ -45,10 +49,10 @@ var (
 	_ catalog.Reporter     = (*Existing)(nil)
 )
 
-// ProvideExisting makes the provider of the database that the setting `database` names. It takes the place
-// of Provide.
-func ProvideExisting() *Existing {
-	e := &Existing{Provider: Provide(&shim.App{}, Options{})}
+// ProvideExisting makes the provider of the database that the setting `database` names or, where the setting
+// `schema` names one, of a folder of ent schemas, which open opens. It takes the place of Provide.
+func ProvideExisting(open func(ctx context.Context, dir string) (*Schemas, error)) *Existing {
+	e := &Existing{Provider: Provide(&shim.App{}, Options{}), open: open}
 	e.opts.Open = func(context.Context, string) (dialect.Driver, error) {
 		return nil, fault.New(fault.ServiceUnavailable, "the database has not been opened")
 	}
@@ -59,14 +63,17 @@ func ProvideExisting() *Existing {
 func (e *Existing) Settings() []catalog.Setting {
 	return slices.Concat([]catalog.Setting{{
 		Key: settingDatabase, Default: "", Check: checkExisting,
-		Help: "the database to serve: sqlite:FILE, or postgres://USER:PASSWORD@HOST/DATABASE",
+		Help: "the database to serve: sqlite:FILE, or postgres://USER:PASSWORD@HOST/DATABASE; with schema, where its rows are kept: sqlite://FOLDER (empty is one in the data folder), or a server",
+	}, {
+		Key: settingSchema, Default: "",
+		Help: "a folder of ent schemas to serve, such as ./ent/schema, for which no code has to be generated; needs the go command",
 	}, {
 		Key: settingReadOnly, Default: true,
 		Help: "serve the database for reading only, which the database itself enforces; entities.NAME.readOnly says otherwise of one entity",
 	}, {
 		Key: derive.Section, Open: true, CheckKey: derive.CheckKey,
 		Help: "what the entities of the database are called and show, by name: table, name, description, hidden, readOnly, operations, fields, relationships; `koan init` writes what it found",
-	}}, ownSettings(), eventSettings(), books.JournalSettings())
+	}, settingOfSync()}, ownSettings(), eventSettings(), migrations.Settings(), books.JournalSettings(), books.SetSettings())
 }
 
 // checkExisting checks the name of a database.
@@ -93,6 +100,9 @@ func sqliteFile(database string) (path string, ok bool) {
 
 // Start implements catalog.Provider.
 func (e *Existing) Start(ctx context.Context, host catalog.Host) error {
+	if dir := host.Settings().String(settingSchema); dir != "" {
+		return e.startSchemas(ctx, host, dir)
+	}
 	db, name, err := e.look(ctx, host)
 	if err != nil {
 		return err
@@ -116,8 +126,8 @@ func (e *Existing) Start(ctx context.Context, host catalog.Host) error {
 func (e *Existing) look(ctx context.Context, host catalog.Host) (db *sql.DB, name string, err error) {
 	place := host.Settings().String(settingDatabase)
 	if place == "" {
-		return nil, "", fault.New(fault.ServiceUnavailable, "no database is named").WithPath("/database").
-			WithHint("Name one: --database sqlite:FILE or --database postgres://USER@HOST/DATABASE, or `database` in koan.yaml.")
+		return nil, "", fault.New(fault.ServiceUnavailable, "no database is named, and no folder of schemas").WithPath("/database").
+			WithHint("Name one: --database sqlite:FILE or --database postgres://USER@HOST/DATABASE, or `database` in koan.yaml; or --schema DIR.")
 	}
 	overlay, err := derive.ParseOverlay(host.Settings().Under(derive.Section))
 	if err != nil {
@@ -191,12 +201,24 @@ func inspectCatalogs(ctx context.Context, db *sql.DB) (_ *inspect.Database, err 
 	return inspect.PostgreSQL(ctx, tx)
 }
 
+// Stop implements catalog.Provider.
+func (e *Existing) Stop(ctx context.Context) error {
+	err := e.Provider.Stop(ctx)
+	if e.schemas != nil {
+		err = errors.Join(err, e.schemas.Close())
+	}
+	return err
+}
+
 // Commands implements catalog.Commander: another program migrates the tables.
 func (e *Existing) Commands() []*catalog.Command { return nil }
 
 // Checks implements catalog.Checker.
 func (e *Existing) Checks(ctx context.Context) []catalog.Check {
 	out := e.Provider.Checks(ctx)
+	if e.schemas != nil {
+		return append(out, e.checksOfSchemas()...)
+	}
 	if e.found == nil {
 		return out
 	}
@@ -213,6 +235,9 @@ func (e *Existing) Checks(ctx context.Context) []catalog.Check {
 
 // Report implements catalog.Reporter.
 func (e *Existing) Report(catalog.Boot) []string {
+	if e.schemas != nil {
+		return e.reportSchemas()
+	}
 	line := fmt.Sprintf("Database: %s entities=%d links=%d notServed=%d readOnly=%t", e.place, len(e.app.Graph.Entities), len(e.found.Links), len(e.found.Omitted), e.readOnly)
 	out := []string{line}
 	if e.readOnly {

@@ -100,10 +100,14 @@ func (p *Provider) Settings() []catalog.Setting {
 	return slices.Concat([]catalog.Setting{{
 		Key: settingDatabase, Default: "", Check: checkPlace,
 		Help: "where the data is kept: sqlite://FOLDER, one file per set, or postgres://USER:PASSWORD@HOST/DATABASE, one schema per set; empty is sqlite://$XDG_DATA_HOME/APP",
-	}, {
+	}, settingOfSync()}, eventSettings(), migrations.Settings(), books.JournalSettings(), books.SetSettings())
+}
+
+func settingOfSync() catalog.Setting {
+	return catalog.Setting{
 		Key: settingSync, Default: "full", OneOf: []string{"full", "normal"},
 		Help: "SQLite: full syncs each commit to the disk before it is acknowledged, so that it survives a power cut; normal syncs at checkpoints only, so that the last acknowledged commits may be lost",
-	}}, eventSettings(), migrations.Settings(), books.JournalSettings(), books.SetSettings())
+	}
 }
 
 // checkPlace checks where data or the ledger is to be kept.

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/koan-go/koan/entities"
+	"github.com/koan-go/koan/entities/entschema"
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/plugins"
 )
@@ -15,7 +16,7 @@ func databaseApp() framework.App {
 		Description: "The tables and views of a database that exists, as entities.",
 		Defaults:    map[string]string{"approval.mode": "destructive"},
 		// What lies beside koan is not the user's: it may be another app's.
-		Providers: []framework.Provider{entities.ProvideExisting(), plugins.Provide(plugins.Options{Configured: true})},
+		Providers: []framework.Provider{entities.ProvideExisting(entschema.Open), plugins.Provide(plugins.Options{Configured: true})},
 		Install:   framework.Install{Name: "koan-database", Args: []string{"serve"}},
 	}
 }

@@ -14,10 +14,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/koan-go/koan/entities/entschema"
 	"github.com/koan-go/koan/framework/build"
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	entschema.Load()
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
 
 // run returns the exit status: 0, 1 when the work failed, 2 on wrong use.
 func run(args []string, stdout, stderr io.Writer) int {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
 )
 
 // invalidError is what is wrong with one field of a row, or with an edge.
@@ -88,20 +89,43 @@ func (c checks) refuseNumber(x float64) error {
 
 // checkValues checks what is written to fields.
 func (m *mutation) checkValues() error {
+	if m.unmade != nil {
+		return m.unmade
+	}
 	for i := range m.cells {
 		s := &m.kind.slots[i]
 		if m.cells[i].change != put || s.of == nil {
 			continue
 		}
-		if err := s.checks.refuse(m.cells[i].v); err != nil {
-			return &invalidError{s.name, fmt.Errorf("validator failed for field \"%s.%s\": %w", m.Type(), s.name, err)}
+		err := s.checks.refuse(m.cells[i].v)
+		if err == nil && s.own != nil {
+			err = s.own(m.cells[i].v)
+		}
+		if err != nil {
+			return m.refused(s.name, err)
 		}
 	}
 	return nil
 }
 
+// refused returns why a value is not written, in ent's words. A fault says why it could not be checked.
+func (m *mutation) refused(field string, err error) error {
+	if f := (*fault.Fault)(nil); errors.As(err, &f) {
+		return err
+	}
+	return &invalidError{field, fmt.Errorf("validator failed for field \"%s.%s\": %w", m.Type(), field, err)}
+}
+
 // checkCreated checks a new row.
 func (m *mutation) checkCreated() error {
+	if m.unmade != nil { // else it would be a missing field
+		return m.unmade
+	}
+	if own := m.kind.ownKey; own != nil && m.id != nil {
+		if err := own(m.id); err != nil {
+			return m.refused("id", err)
+		}
+	}
 	for i := range m.kind.slots {
 		s := &m.kind.slots[i]
 		if s.of != nil && s.field.Required && m.cells[i].change != put {

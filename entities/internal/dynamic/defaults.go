@@ -1,5 +1,10 @@
 package dynamic
 
+import (
+	"errors"
+	"fmt"
+)
+
 // fillCreated puts in what a new row has where nobody said anything.
 func (m *mutation) fillCreated() {
 	for i := range m.kind.slots {
@@ -9,13 +14,16 @@ func (m *mutation) fillCreated() {
 		}
 		switch made := m.kind.fill.Create[s.column]; {
 		case made != nil:
-			m.fill(i, made())
+			m.make(made, func(v any) { m.fill(i, v) })
 		case s.constant != nil:
 			m.fill(i, s.constant)
 		}
 	}
 	if made := m.kind.fill.Create[m.kind.entity.Key.Name]; made != nil && m.id == nil {
-		m.id = made()
+		m.make(made, func(v any) {
+			id, err := m.kind.ids.ParseID(fmt.Sprint(v))
+			m.id, m.unmade = id, errors.Join(m.unmade, err)
+		})
 	}
 }
 
@@ -23,9 +31,19 @@ func (m *mutation) fillCreated() {
 func (m *mutation) fillUpdated() {
 	for i := range m.kind.slots {
 		if made := m.kind.fill.Update[m.kind.slots[i].column]; made != nil && m.cells[i].change == unchanged {
-			m.fill(i, made())
+			m.make(made, func(v any) { m.fill(i, v) })
 		}
 	}
+}
+
+// make puts in what a maker makes. Where it fails, the change is refused when it is checked.
+func (m *mutation) make(maker Maker, put func(v any)) {
+	v, err := maker()
+	if err != nil {
+		m.unmade = errors.Join(m.unmade, err)
+		return
+	}
+	put(v)
 }
 
 // fill sets a slot to a value of its own. One that its column does not take stays out; the database

@@ -32,6 +32,9 @@ type Options struct {
 	// Fill makes values that no caller gave, by resource name. A database's own defaults need
 	// none.
 	Fill map[string]Fill
+	// Checks are what code of the app checks of single values, beyond the limits of fields, by resource
+	// name and column.
+	Checks map[string]map[string]func(v any) error
 	// Constants has the constant defaults of fields written with new rows. Without it the
 	// database fills them in.
 	Constants bool
@@ -42,9 +45,12 @@ type Options struct {
 
 // Fill makes values of one entity, by column.
 type Fill struct {
-	Create map[string]func() any // of a new row, the key's included
-	Update map[string]func() any // of a row that changes
+	Create map[string]Maker // of a new row, the key's included
+	Update map[string]Maker // of a row that changes
 }
+
+// Maker makes a value, as the converters of package shim take it.
+type Maker func() (any, error)
 
 // App returns what generated code would for a graph. It panics where the graph contradicts itself,
 // which is a programmer's mistake.

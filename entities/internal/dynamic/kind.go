@@ -26,6 +26,7 @@ type kind struct {
 	edges      []edge
 	edgeByName map[string]int // by ent's name
 	fill       Fill
+	ownKey     func(v any) error // the app's own check of ids, nil for none
 }
 
 // slot is a column that a mutation may write.
@@ -38,6 +39,7 @@ type slot struct {
 	edge     int // the edge whose reference it is, -1 for none
 	constant any // what a new row gets that says nothing, nil for nothing
 	checks   checks
+	own      func(v any) error // the app's own check, nil for none
 }
 
 // edge is an edge with the kind that it leads to.
@@ -50,7 +52,7 @@ type edge struct {
 }
 
 func newKind(e *descriptor.Entity, o Options) *kind {
-	k := &kind{entity: e, byColumn: map[string]int{}, edgeByName: map[string]int{}, fill: o.Fill[e.Resource.Name]}
+	k := &kind{entity: e, byColumn: map[string]int{}, edgeByName: map[string]int{}, fill: o.Fill[e.Resource.Name], ownKey: o.Checks[e.Resource.Name][e.Key.Name]}
 	if o.Form != nil {
 		k.ids = o.Form(e)
 	}
@@ -63,7 +65,7 @@ func newKind(e *descriptor.Entity, o Options) *kind {
 		if f == nil {
 			panic(fmt.Sprintf("dynamic: the column %s of %s has no field", c.Name, e.Resource.Name))
 		}
-		s := slot{column: c.Name, name: c.Ent, of: c, field: f, kept: keptAs(c), edge: -1, checks: checksOf(f)}
+		s := slot{column: c.Name, name: c.Ent, of: c, field: f, kept: keptAs(c), edge: -1, checks: checksOf(f), own: o.Checks[e.Resource.Name][c.Name]}
 		if o.Constants && f.Default != nil {
 			s.constant = constantOf(c, f)
 		}

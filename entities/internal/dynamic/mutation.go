@@ -17,6 +17,8 @@ type mutation struct {
 	op    ent.Op
 	id    any // nil until it is known
 	where []func(*sql.Selector)
+	// unmade is why values that nobody gave could not be made.
+	unmade error
 }
 
 var _ ent.Mutation = (*mutation)(nil)

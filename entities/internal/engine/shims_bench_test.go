@@ -17,15 +17,15 @@ import (
 // todosWithoutCode are the fixture's entities without their generated code, and with the same defaults.
 func todosWithoutCode() *shim.App {
 	compiled := ent.Entities()
-	now := func() any { return time.Now() }
+	now := func() (any, error) { return time.Now(), nil }
 	return dynamic.App(compiled.Graph, dynamic.Options{
 		Tables: compiled.Tables, SchemaHash: compiled.SchemaHash, Constants: true,
 		Fill: map[string]dynamic.Fill{"Todo": {
-			Create: map[string]func() any{
-				"id":         func() any { return uuid.Must(uuid.NewV7()).String() },
+			Create: map[string]dynamic.Maker{
+				"id":         func() (any, error) { return uuid.Must(uuid.NewV7()).String(), nil },
 				"created_at": now, "updated_at": now,
 			},
-			Update: map[string]func() any{"updated_at": now},
+			Update: map[string]dynamic.Maker{"updated_at": now},
 		}},
 	})
 }
