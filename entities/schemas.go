@@ -39,6 +39,7 @@ func (e *Existing) startSchemas(ctx context.Context, host catalog.Host, dir stri
 	if err := e.checkSchemaSettings(host); err != nil {
 		return err
 	}
+	host.Log().Info("loading ent schemas", "dir", dir) // the go command may have to compile what they import
 	schemas, err := e.open(ctx, dir)
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/inspect"
 )
 
-// Survey is what `koan init` finds in a database.
+// Survey is what `koan init` finds in a database, or in a folder of ent schemas.
 type Survey struct {
 	Entities, Links, NotServed int
 	// Config is the text of a koan.yaml that serves the database as it was found.

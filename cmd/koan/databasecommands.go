@@ -9,11 +9,12 @@ import (
 	"github.com/koan-go/koan/plugins"
 )
 
-// databaseApp is the app behind `koan serve`: the tables of a database that exists (CONTRACT section 12).
+// databaseApp is the app behind `koan serve`: the tables of a database that exists, or a folder of ent schemas
+// (CONTRACT section 12).
 func databaseApp() framework.App {
 	return framework.App{
 		Name:        "koan",
-		Description: "The tables and views of a database that exists, as entities.",
+		Description: "The tables and views of a database that exists, or the schemas of an ent project, as entities.",
 		Defaults:    map[string]string{"approval.mode": "destructive"},
 		// What lies beside koan is not the user's: it may be another app's.
 		Providers: []framework.Provider{entities.ProvideExisting(entschema.Open), plugins.Provide(plugins.Options{Configured: true})},
@@ -26,12 +27,12 @@ func databaseApp() framework.App {
 func databaseCommands(status *int) []*cobra.Command {
 	var out []*cobra.Command
 	for _, c := range []struct{ name, use, short, example string }{
-		{"serve", "serve --database sqlite:FILE|postgres://... [--http ADDR]", "Serve a database that exists: its tables and views are entities", "  koan serve --database sqlite:shop.db\n  koan serve --database sqlite:shop.db --http 127.0.0.1:8080"},
-		{"run", "run FILE|- --database sqlite:FILE|postgres://...", "Run one script over a database, and print its result", "  echo 'SDK.Entities.Customer.count()' | koan run - --database sqlite:shop.db"},
-		{"validate", "validate FILE|- --database sqlite:FILE|postgres://...", "Check a script over a database, without running it", ""},
-		{"sdk", "sdk --database sqlite:FILE|postgres://...", "Print the TypeScript declarations of a database's entities", ""},
-		{"tools", "tools --database sqlite:FILE|postgres://... [--mode MODE]", "Print the tools that clients of a database are shown", ""},
-		{"doctor", "doctor --database sqlite:FILE|postgres://...", "Check this machine and a database, and list what of it is not served", ""},
+		{"serve", "serve --database sqlite:FILE|postgres://... | --schema DIR [--http ADDR]", "Serve a database that exists, or a folder of ent schemas", "  koan serve --database sqlite:shop.db\n  koan serve --database sqlite:shop.db --http 127.0.0.1:8080\n  koan serve --schema ./ent/schema"},
+		{"run", "run FILE|- --database sqlite:FILE|postgres://... | --schema DIR", "Run one script over a database or ent schemas, and print its result", "  echo 'SDK.Entities.Customer.count()' | koan run - --database sqlite:shop.db"},
+		{"validate", "validate FILE|- --database sqlite:FILE|postgres://... | --schema DIR", "Check a script over a database or ent schemas, without running it", ""},
+		{"sdk", "sdk --database sqlite:FILE|postgres://... | --schema DIR", "Print the TypeScript declarations of a database's or of ent schemas' entities", ""},
+		{"tools", "tools --database sqlite:FILE|postgres://... | --schema DIR [--mode MODE]", "Print the tools that clients are shown", ""},
+		{"doctor", "doctor --database sqlite:FILE|postgres://... | --schema DIR", "Check this machine and what is served, and list what is not", ""},
 	} {
 		out = append(out, &cobra.Command{
 			Use: c.use, Short: c.short, Example: c.example, DisableFlagParsing: true,

@@ -1,4 +1,4 @@
-// Command koan is the developer's tool: it serves databases that exist, creates new apps, adds Koan to projects that
+// Command koan is the developer's tool: it serves databases that exist and folders of ent schemas, creates new apps, adds Koan to projects that
 // have ent schemas, serves code mode over other MCP servers, and installs that into clients. Apps have their own
 // binaries with their own commands; nothing of those belongs here.
 package main
@@ -6,6 +6,7 @@ package main
 import (
 	"bufio"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/koan-go/koan/entities/entschema"
 	"github.com/koan-go/koan/framework/build"
+	"github.com/koan-go/koan/framework/fault"
 )
 
 func main() {
@@ -27,7 +29,7 @@ func main() {
 func run(args []string, stdout, stderr io.Writer) int {
 	var failure error
 	root := &cobra.Command{
-		Use: "koan", Short: "Serve a database that exists, start new Koan apps, add Koan to ent projects, serve code mode over MCP servers", Version: build.Version(), SilenceErrors: true, SilenceUsage: true,
+		Use: "koan", Short: "Serve a database that exists or ent schemas, start new Koan apps, add Koan to ent projects, serve code mode over MCP servers", Version: build.Version(), SilenceErrors: true, SilenceUsage: true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	help := bufio.NewWriter(stdout) // cobra drops what goes wrong with its texts
@@ -66,6 +68,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	if failure = cmp.Or(failure, help.Flush()); failure != nil {
 		fmt.Fprintf(stderr, "koan: %v\n", failure)
+		if f, ok := errors.AsType[*fault.Fault](failure); ok && f.Hint != "" {
+			fmt.Fprintf(stderr, "  hint: %s\n", f.Hint)
+		}
 		return 1
 	}
 	return status

@@ -8,12 +8,14 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/entities/entschema"
 	"github.com/koan-go/koan/tests/scripttest"
 )
 
 var update = flag.Bool("update", false, "write what is printed now into the scripts")
 
 func TestMain(m *testing.M) {
+	entschema.Load()
 	testscript.Main(m, map[string]func(){"koan": main, "weather": serveWeather})
 }
 

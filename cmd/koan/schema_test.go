@@ -1,0 +1,44 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// koan init writes a file that koan serve serves, and says what is wrong with a folder and what to do.
+func TestInitOfSchemas(t *testing.T) {
+	schemas, err := filepath.Abs("../../entities/entschema/testdata")
+	require.NoError(t, err)
+	t.Chdir(t.TempDir())
+	var out, errs bytes.Buffer
+	require.Zero(t, run([]string{"init", "--schema", schemas + "/plain"}, &out, &errs), errs.String())
+	require.Contains(t, out.String(), "koan.yaml has 2 entities and 1 many-to-many relationships; not served: 2")
+	config, err := os.ReadFile("koan.yaml")
+	require.NoError(t, err)
+	for _, want := range []string{"schema: " + schemas + "/plain\n", "#   Pet: name, weight, owner -> User\n", "#   Note: its privacy policy is code", "#   Pet: 1 hook\n"} {
+		require.Contains(t, string(config), want)
+	}
+	require.Equal(t, 1, run([]string{"init", "--schema", schemas + "/plain"}, &out, &errs))
+	require.Contains(t, errs.String(), "--force", "the file that is there stays")
+
+	data := t.TempDir()
+	script := filepath.Join(t.TempDir(), "s.js")
+	require.NoError(t, os.WriteFile(script, []byte(`SDK.Out.answer(SDK.Entities.User.upsert({name: "Ann"}).slug)`), 0o600))
+	self, err := os.Executable()
+	require.NoError(t, err)
+	koan := exec.CommandContext(t.Context(), self)
+	koan.Args = []string{"koan", "run", script, "--database", "sqlite://" + data} // by whose name TestMain knows that this is koan
+	got, err := koan.Output()
+	require.NoError(t, err, string(got))
+	require.Contains(t, string(got), `"answer":"made"`)
+
+	errs.Reset()
+	require.Equal(t, 1, run([]string{"init", "--schema", schemas}, &out, &errs))
+	require.Contains(t, errs.String(), "has no Go files\n  hint: ")
+	require.Equal(t, 2, run([]string{"init", "--schema", schemas, "--database", "sqlite:x"}, &out, &errs))
+}
