@@ -310,3 +310,30 @@ func TestKeepsReceiptsInADatabaseThatAsksForIt(t *testing.T) {
 		require.NotEqual(t, []string{"0"}, s.list(t, "SELECT count(*) FROM koan_receipts"))
 	})
 }
+
+// What only the database counts up cannot be given, and comes back as it was when a deletion is undone.
+func TestWritesBesideIdentitiesThatAreAlwaysGenerated(t *testing.T) {
+	pgtest.Psql(t, "CREATE DATABASE counted")
+	place := strings.Replace(pgtest.Server(t), "/postgres?", "/counted?", 1)
+	db, err := sql.Open("pgx", place)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = db.Close() })
+	_, err = db.Exec(`CREATE TABLE tickets (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, title text NOT NULL);
+CREATE TABLE lines (code text PRIMARY KEY, place bigint GENERATED ALWAYS AS IDENTITY, body text);
+INSERT INTO tickets (title) VALUES ('a'), ('b'); INSERT INTO lines (code, body) VALUES ('x', 'one')`)
+	require.NoError(t, err)
+	i, err := start(t, map[string]string{"database": place, "readOnly": "false", "approval.mode": "never"})
+	require.NoError(t, err)
+	require.Equal(t, "3", does(t, i, "koan::Ticket.upsert", `{"model":{"title":"c"}}`)["id"])
+	require.Equal(t, 2.0, does(t, i, "koan::Line.upsert", `{"model":{"id":"y","body":"two"}}`)["place"])
+	require.Equal(t, fault.NotFound, refused(t, i, "koan::Ticket.upsert", `{"model":{"id":"9","title":"d"}}`).Code)
+	require.Equal(t, fault.InvalidPayload, refused(t, i, "koan::Line.patch", `{"id":"y","changes":{"place":5}}`).Code)
+	did := script(t, i, `SDK.Entities.Ticket.patch("1", { title: "changed" }); SDK.Entities.Line.patch("x", { body: "changed" })`, nil)
+	_, err = call(t, i, "code::koan.undo", map[string]any{"runId": did["runId"]})
+	require.NoError(t, err)
+	did = script(t, i, `SDK.Entities.Ticket.delete("1"); SDK.Entities.Line.delete("x")`, nil)
+	_, err = call(t, i, "code::koan.undo", map[string]any{"runId": did["runId"]})
+	require.NoError(t, err)
+	require.Equal(t, "a", does(t, i, "koan::Ticket.get-by-id", `{"id":"1"}`)["title"])
+	require.Equal(t, 1.0, does(t, i, "koan::Line.get-by-id", `{"id":"x"}`)["place"])
+}

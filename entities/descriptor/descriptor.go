@@ -63,6 +63,8 @@ type Column struct {
 	Capacity *Capacity
 	// Computed says that the database computes the values: nobody writes them.
 	Computed bool
+	// Counted says that only the database counts it up: a value of its own is written where a row comes back.
+	Counted bool
 	// Single says that numbers are kept with the precision of a float32.
 	Single bool
 	Form   Form // nil where the column holds what callers see

@@ -31,7 +31,7 @@ func (t *History) whyIrreversible(now map[*model.Kind]map[string]HeldRow) string
 			state[at] = underWay
 			for _, next := range t.required(gone[at]) {
 				switch own := next == at; {
-				case gone[next] == nil, own && gone[at].kind.SettableID:
+				case gone[next] == nil, own && gone[at].kind.Restores():
 				case own, state[next] == underWay:
 					return "it deleted rows that require each other, or one that requires itself, and none of them could be created first"
 				case state[next] == 0:

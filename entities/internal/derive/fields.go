@@ -26,6 +26,7 @@ func (g *graph) fields(e *entity) {
 		c := r.Column(r.Key[0])
 		e.Resource.Key.Description = c.Comment
 		e.Resource.Key.Generated = c.Computed || c.Default != nil
+		e.Resource.Key.ReadOnly = c.Always
 		e.Resource.Key.Required = !e.Resource.Key.Generated && !c.Generated && r.Writable()
 		e.Key = column(c)
 		e.Key.Field, e.Key.Ent, e.Key.Nullable = "id", "id", false
@@ -130,7 +131,7 @@ func (e *entity) columnOf(name string) *descriptor.Column {
 func column(c *inspect.Column) descriptor.Column {
 	return descriptor.Column{
 		Name: c.Name, Bare: c.Bare, List: c.List, Storage: c.Storage, Nullable: c.Nullable, Affinity: c.Affinity, Native: c.Native,
-		Capacity: c.Capacity, Single: c.Single, Form: c.Form, Computed: c.Generated,
+		Capacity: c.Capacity, Single: c.Single, Form: c.Form, Computed: c.Generated, Counted: c.Always,
 	}
 }
 
@@ -144,7 +145,7 @@ var types = map[descriptor.Storage]catalog.FieldType{
 // field describes a column for callers.
 func field(c *inspect.Column) catalog.Field {
 	f := catalog.Field{
-		Description: c.Comment, Type: types[c.Storage], Nullable: c.Nullable, ReadOnly: c.Generated || c.List,
+		Description: c.Comment, Type: types[c.Storage], Nullable: c.Nullable, ReadOnly: c.Generated || c.Always || c.List,
 		Required: !c.Nullable && c.Default == nil && !c.Computed && !c.Generated && !c.List,
 		Enum:     c.Enum, Min: c.Min, Max: c.Max, MinLength: c.MinLength, MaxLength: c.MaxLength,
 		Generated: c.Computed,

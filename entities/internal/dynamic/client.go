@@ -2,6 +2,7 @@ package dynamic
 
 import (
 	"context"
+	"strings"
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect"
@@ -50,6 +51,22 @@ func (t *tx) Context(ctx context.Context) context.Context { return ctx }
 
 // driver is the transaction as ent's builders take it: one that is begun in it is itself.
 func (t *tx) driver() dialect.Driver { return bound{t} }
+
+// overriding is the transaction for a row that comes back, with values of its own where only the database counts
+// up. Only PostgreSQL has such columns.
+func (t *tx) overriding() dialect.Driver { return overriding{bound{t}} }
+
+type overriding struct{ bound }
+
+func (o overriding) Tx(context.Context) (dialect.Tx, error) { return o, nil }
+
+func (o overriding) Query(ctx context.Context, query string, args, v any) error {
+	return o.bound.Query(ctx, strings.Replace(query, ") VALUES (", ") OVERRIDING SYSTEM VALUE VALUES (", 1), args, v)
+}
+
+func (o overriding) Exec(ctx context.Context, query string, args, v any) error {
+	return o.bound.Exec(ctx, strings.Replace(query, ") VALUES (", ") OVERRIDING SYSTEM VALUE VALUES (", 1), args, v)
+}
 
 type bound struct{ *tx }
 

@@ -3,6 +3,7 @@ package dynamic
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
@@ -71,7 +72,11 @@ func (m writer) insert(ctx context.Context) error {
 			spec.Edges = append(spec.Edges, m.kind.edges[i].spec(nodes))
 		}
 	}
-	if err := sqlgraph.CreateNode(ctx, m.tx.driver(), spec); err != nil {
+	driver := m.tx.driver()
+	if m.overrides() {
+		driver = m.tx.overriding()
+	}
+	if err := sqlgraph.CreateNode(ctx, driver, spec); err != nil {
 		return err
 	}
 	if m.id != nil {
@@ -80,6 +85,14 @@ func (m writer) insert(ctx context.Context) error {
 	made, err := m.kind.ids.ScanID(spec.ID.Value)
 	m.id = made
 	return err
+}
+
+// overrides reports whether a new row has values of its own where only the database counts up.
+func (m writer) overrides() bool {
+	return m.id != nil && m.kind.entity.Key.Counted ||
+		slices.ContainsFunc(m.kind.slots, func(s slot) bool {
+			return s.of != nil && s.of.Counted && m.cells[m.kind.byColumn[s.column]].change == put
+		})
 }
 
 // keySpec describes the key's column to ent's builders.

@@ -94,10 +94,11 @@ type Column struct {
 	Type     string // as the database writes it
 	Nullable bool
 	// Default is the constant that new rows get; Computed says that they get something else,
-	// Generated that nobody can write the column.
+	// Generated that nobody can write the column, and Always that only the database counts it up.
 	Default   *Literal
 	Computed  bool
 	Generated bool
+	Always    bool
 	Value
 	Limits
 }

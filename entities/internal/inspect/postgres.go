@@ -83,9 +83,9 @@ func (s *postgresCatalog) columns(ctx context.Context) error {
 		var id, typ int64
 		var number, modifier int
 		var comment, standard sql.NullString
-		var notNull, identity, generated bool
+		var notNull, identity, generated, always bool
 		c := &Column{}
-		if err := rows.Scan(&id, &number, &c.Name, &typ, &modifier, &c.Type, &notNull, &standard, &identity, &generated, &comment); err != nil {
+		if err := rows.Scan(&id, &number, &c.Name, &typ, &modifier, &c.Type, &notNull, &standard, &identity, &always, &generated, &comment); err != nil {
 			return err
 		}
 		r := s.byID[id]
@@ -98,14 +98,14 @@ func (s *postgresCatalog) columns(ctx context.Context) error {
 		case generated, !r.Writable():
 			c.Generated = true
 		case identity:
-			c.Computed = true
+			c.Computed, c.Always = true, always
 		case standard.Valid:
 			c.Default, c.Computed = parseDefault(standard.String)
 		}
 		r.Columns, s.numbers[id][number] = append(r.Columns, c), c
 		return nil
 	}, `SELECT a.attrelid::bigint, a.attnum, a.attname, a.atttypid::bigint, a.atttypmod, format_type(a.atttypid, a.atttypmod), a.attnotnull,
-	pg_get_expr(d.adbin, d.adrelid), a.attidentity <> '', a.attgenerated <> '', col_description(a.attrelid, a.attnum)
+	pg_get_expr(d.adbin, d.adrelid), a.attidentity <> '', a.attidentity = 'a', a.attgenerated <> '', col_description(a.attrelid, a.attnum)
 FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
 WHERE a.attnum > 0 AND NOT a.attisdropped AND has_column_privilege(a.attrelid, a.attnum, 'SELECT')
 	AND a.attrelid IN (SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_')

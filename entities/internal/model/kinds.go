@@ -49,6 +49,9 @@ type Kind struct {
 	schemas schemas
 }
 
+// Restores reports whether a row that comes back can be created with its old id.
+func (k *Kind) Restores() bool { return k.SettableID || k.OverridesID }
+
 // Edge joins the two descriptions of an edge.
 type Edge struct {
 	JSON   *catalog.Edge

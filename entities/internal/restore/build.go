@@ -26,7 +26,7 @@ func (x *builder) build(ctx context.Context, now, wanted account.HeldRow) error 
 	var w shim.Write
 	if creating {
 		w = x.k.Create(x.undo.Ent)
-		if x.k.SettableID {
+		if x.k.Restores() {
 			if err := x.k.SetID(w.Mutation, x.id); err != nil {
 				return err
 			}
@@ -39,7 +39,7 @@ func (x *builder) build(ctx context.Context, now, wanted account.HeldRow) error 
 		switch {
 		case column == x.k.Entity.Key.Name, creating && wanted[i] == nil:
 			continue
-		case creating && !x.k.SettableID && x.refersToItself(column, wanted[i]):
+		case creating && !x.k.Restores() && x.refersToItself(column, wanted[i]):
 			continue // its id is another one until the end; settle sets the column then
 		case !creating && (x.isVersion(column) || account.SameHeld(wanted[i], found.Row[i])):
 			continue

@@ -182,7 +182,7 @@ func (x *links) build(ctx context.Context, w shim.Write, creating bool) (linked 
 		if l.join.Edge == nil || creating == l.added || x.isChanged(own, l) {
 			continue
 		}
-		if creating && !x.k.SettableID { // its id is another one until the end
+		if creating && !x.k.Restores() { // its id is another one until the end
 			continue
 		}
 		id, err := l.join.Edge.Target.ScanID(l.other)
