@@ -18,7 +18,7 @@ ONLY ?=
 # tests write into folders of their own. No binary names paths of the machine that built it.
 export GOFLAGS := $(GOFLAGS) -trimpath
 
-.PHONY: help setup build foods static demo web test lint format unit race generate generated fuzz bench photos tokens pictures baselines soak clean
+.PHONY: help setup build foods static demo web test lint format unit race generate generated fuzz bench photos tokens pictures baselines databases soak clean
 
 help: ## Say what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -122,6 +122,9 @@ pictures: setup ## Take the pictures of the console and of PantryPal in docs
 
 baselines: setup ## Capture what database servers of npm list (minutes; some compile)
 	$(GO) test -tags baselines -count=1 -timeout 30m -run TestCaptureBaselines ./tests/tokens
+
+databases: ## 60 questions over public sample databases, by script and by SQL: make databases DIR=folder of the samples
+	KOAN_DATABASES=$(abspath $(DIR)) $(GO) test -tags databases -count=1 -v ./tests/databases
 
 soak: ## Long proofs; SOAKTIME is how long 50 clients come and go
 	KOAN_SOAK=$(SOAKTIME) $(GO) test -tags soak -count=1 -timeout 3h -run Soak -v ./tests/e2e
