@@ -72,7 +72,12 @@ func (p *provider) Reload(next catalog.Values) (apply func(), err error) {
 	config := read(next)
 	last := p.scripts.config().limits
 	config.limits.testing, config.limits.oneShot, config.limits.log = last.testing, last.oneShot, last.log
-	return func() { p.scripts.settings.Store(&config) }, nil
+	return func() {
+		p.scripts.settings.Store(&config)
+		if x, ok := p.scripts.executor.(*byLanguage); ok && config.limits.Limits != last.Limits {
+			x.reload(config.limits)
+		}
+	}, nil
 }
 
 func (p *provider) Stop(context.Context) error {
