@@ -207,3 +207,22 @@ func TestConfinementHoldsFromTheInside(t *testing.T) {
 		require.True(t, c.OK, c.Name)
 	}
 }
+
+func TestAnotherAttemptSeesTheSame(t *testing.T) {
+	t.Parallel()
+	const code = `import { randomBytes, randomUUID, randomInt, randomFillSync } from "node:crypto";
+import { search } from "./servers/github/index.js";
+await search({});
+await new Promise((r) => setTimeout(r, 1234.5));
+[Math.random(), randomUUID(), crypto.randomUUID(), randomBytes(8).toString("hex"), randomInt(1000), Buffer.from(randomFillSync(new Uint8Array(4))).toString("hex"),
+  Buffer.from(crypto.getRandomValues(new Uint8Array(4))).toString("hex"), Date.now(), new Date(), performance.now(), process.hrtime.bigint(), process.uptime()]`
+	first, _ := execute(t, job(code))
+	require.Nil(t, first.Fault, "%+v", first.Fault)
+	second, _ := execute(t, job(code))
+	require.Equal(t, string(first.Result), string(second.Result))
+	other := job(code)
+	other.Seed = 1 << 63
+	third, _ := execute(t, other)
+	require.Nil(t, third.Fault, "%+v", third.Fault)
+	require.NotEqual(t, string(first.Result), string(third.Result))
+}

@@ -5,6 +5,7 @@ import { isBuiltin } from "node:module";
 
 import { classes } from "./errors.mjs";
 import { didYouMean } from "./names.mjs";
+import { DISCOVERED } from "./servers.mjs";
 
 const PACKAGES = "/node_modules";
 
@@ -22,7 +23,7 @@ export function problemsOf(session, servers, imports) {
       out.push({ fault: absent(session, path, paths), node: i, code: "unknown_module" });
       continue;
     }
-    const exported = path === "@codemode/discovery" ? servers.discovery : path === "@codemode/errors" ? Object.keys(classes) : servers.exports(modules.get(path));
+    const exported = path === "@codemode/discovery" ? DISCOVERED : path === "@codemode/errors" ? Object.keys(classes) : servers.exports(modules.get(path));
     if (exported === null) continue;
     for (const s of i.specifiers) {
       if (s.type !== "ImportSpecifier" || exported.includes(s.imported.name)) continue;

@@ -13,15 +13,15 @@ const MAX_DELAY = 2 ** 31 - 1;
 
 /** Loop has the calls that a script has started, and its timers. */
 export class Loop {
-  #session;
+  #session = null;
+  #idle = null;
   #open = new Map(); // what takes the outcome of a started call, by its number
   #started = 0;
   #timers = new Map(); // pending ones by id
   #last = 0;
-  #idle;
 
-  /** idle is called when nothing is left that could go on. */
-  constructor(session, idle) {
+  /** serve has the loop be a script's. idle is called when nothing is left that could go on. */
+  serve(session, idle) {
     this.#session = session;
     this.#idle = idle;
   }
@@ -36,6 +36,7 @@ export class Loop {
   /** install has timers be the script's, in its time, and serves it whenever Node itself has nothing to do. */
   install() {
     process.on("beforeExit", () => {
+      if (this.#session === null) return;
       if (this.#once()) realImmediate(() => {}); // which lets Node come here again
       else this.#idle();
     });

@@ -10,7 +10,7 @@ import { check } from "./check.mjs";
 import { decode, plain } from "./encoding.mjs";
 import { checks } from "./probe.mjs";
 import { compile } from "./program.mjs";
-import { run } from "./script.mjs";
+import { Stage } from "./script.mjs";
 import { Session } from "./session.mjs";
 import { begin, install } from "./tape.mjs";
 
@@ -25,6 +25,7 @@ const exit = process.reallyExit.bind(process);
 const config = JSON.parse(readFileSync("/koan/config.json", "utf8"));
 const channel = new Channel(FRAMES_IN, FRAMES_OUT, exit);
 let bindings = {};
+let stage;
 
 /** prepare loads and compiles what scripts use, so that it is warm. */
 async function prepare() {
@@ -37,6 +38,7 @@ async function prepare() {
   await Promise.all(Array.from({ length: 4 }, () => fs.promises.readFile("/workspace/warm.mjs"))); // starts the threads for files
   rmSync("/workspace/warm.mjs");
   plain(decode('{"a":[1,"x",12345678901234567890]}'));
+  stage = new Stage();
   install();
 }
 
@@ -81,7 +83,7 @@ function start(frame) {
     case "declare":
       return session.finishWith(session.fault("capability_unsupported", "the files of actions are in JavaScript, TypeScript or Python"));
   }
-  run(session);
+  stage.run(session);
 }
 
 await prepare();

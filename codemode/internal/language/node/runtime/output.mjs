@@ -91,21 +91,40 @@ class Lines extends Writable {
   }
 }
 
-/** capture has console and the standard streams be logs. It returns what passes on lines that have not ended. */
-export function capture(session) {
-  const out = new Lines((line) => log(session, "info", line));
-  const err = new Lines((line) => log(session, "warn", line));
+/** Capture has console and the standard streams be logs: of the script that it is told of. */
+export class Capture {
+  #session = null;
+  #streams;
+
+  constructor() {
+    this.#streams = captured((level, message) => this.#session !== null && log(this.#session, level, message));
+  }
+
+  serve(session) {
+    this.#session = session;
+  }
+
+  /** flush passes on lines that have not ended. */
+  flush() {
+    for (const stream of this.#streams) stream.finish();
+  }
+}
+
+/** captured replaces console and the standard streams, and returns the streams. */
+function captured(add) {
+  const out = new Lines((line) => add("info", line));
+  const err = new Lines((line) => add("warn", line));
   const getter = (value) => ({ get: () => value, configurable: true, enumerable: true });
   Object.defineProperty(process, "stdout", getter(out));
   Object.defineProperty(process, "stderr", getter(err));
   Object.defineProperty(process, "stdin", getter(Readable.from([])));
   replaceWrites({ 1: out, 2: err });
   const grouped = [];
-  const say = (level) => (...values) => log(session, level, grouped.join("") + shown(values));
+  const say = (level) => (...values) => add(level, grouped.join("") + shown(values));
   const whole = (level) => new Writable({
     decodeStrings: false,
     write: (chunk, encoding, callback) => {
-      log(session, level, String(chunk).replace(/\n$/, ""));
+      add(level, String(chunk).replace(/\n$/, ""));
       callback();
     },
   });
@@ -117,10 +136,7 @@ export function capture(session) {
     grouped.push("  ");
   };
   console.groupEnd = () => void grouped.pop();
-  return () => {
-    out.finish();
-    err.finish();
-  };
+  return [out, err];
 }
 
 /** replaceWrites has what is written to the descriptors of standard output and standard error be logs. */

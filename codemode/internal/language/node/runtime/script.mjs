@@ -8,18 +8,30 @@ import { use } from "./client.mjs";
 import { KoanError } from "./errors.mjs";
 import { absent, problemsOf } from "./imports.mjs";
 import { Loop } from "./loop.mjs";
-import { capture, passOn } from "./output.mjs";
+import { Capture, passOn } from "./output.mjs";
 import { compile, HOOK, ScriptError } from "./program.mjs";
 import { build } from "./sdk.mjs";
-import { Servers } from "./servers.mjs";
+import { Servers, writeCommon } from "./servers.mjs";
 import { SCRIPT } from "./session.mjs";
 
 const NAME = /^[\p{L}$_][\p{L}\p{M}\p{Nd}$_]*$/u;
 const RESULT = "__codemode_result__";
 
-/** run runs a job's script, and ends the process with its outcome. */
-export function run(session) {
-  new Execution(session).begin();
+/** Stage is what a script runs on, made before there is one. */
+export class Stage {
+  loop = new Loop();
+  output = new Capture();
+  require = createRequire(SCRIPT);
+
+  constructor() {
+    writeCommon();
+    this.loop.install();
+  }
+
+  /** run runs a job's script, and ends the process with its outcome. */
+  run(session) {
+    new Execution(session, this).begin();
+  }
 }
 
 /** Execution is one run of a script. */
@@ -27,17 +39,16 @@ class Execution {
   #session;
   #program = null;
   #servers;
-  #loop;
-  #flush = () => {};
+  #stage;
   #hook = { last: undefined, entry: undefined, returned: undefined, ran: false };
   #rejected = new Map(); // what promises that nothing handles were rejected with
   #settled = false;
   #value = undefined;
 
-  constructor(session) {
+  constructor(session, stage) {
     this.#session = session;
-    this.#loop = new Loop(session, () => this.#idle());
-    this.#servers = new Servers(session, this.#loop);
+    this.#stage = stage;
+    this.#servers = new Servers(session, stage.loop);
   }
 
   begin() {
@@ -58,7 +69,7 @@ class Execution {
     this.#globals();
     this.#servers.write(memberNames(this.#program.tree));
     writeFileSync(SCRIPT, this.#program.text);
-    this.#loop.install();
+    this.#stage.loop.serve(this.#session, () => this.#idle());
     this.#execute().then(
       (value) => {
         this.#settled = true;
@@ -76,12 +87,12 @@ class Execution {
     define("KoanError", KoanError);
     define(RESULT, undefined);
     define("result", undefined); // so that a module can assign it by its name
-    define("require", createRequire(SCRIPT));
+    define("require", this.#stage.require);
     use(this.#servers);
     if (session.job.callTool) define("callTool", (id, params) => this.#servers.callById(id, params));
-    this.#flush = capture(session);
+    this.#stage.output.serve(session);
     const leave = (status = process.exitCode ?? 0) => {
-      this.#flush();
+      this.#stage.output.flush();
       if (Number(status) !== 0) session.finishWith(session.fault("javascript_error", `the script ended with the status ${String(status).slice(0, 200)}`), new Error());
       process.exitCode = 0;
       this.#finish(this.#assigned());
@@ -117,7 +128,7 @@ class Execution {
 
   /** #idle ends the script: nothing is left that could go on. */
   #idle() {
-    this.#flush();
+    this.#stage.output.flush();
     for (const reason of this.#rejected.values()) this.#fail(reason);
     if (!this.#settled) this.#session.finishWith(this.#session.fault("never_settled", "the script waits for something that never happens"));
     const status = process.exitCode ?? 0;
@@ -156,7 +167,7 @@ class Execution {
   }
 
   #fail(e) {
-    this.#flush();
+    this.#stage.output.flush();
     if (e?.code === "ERR_MODULE_NOT_FOUND" || e?.code === "ERR_UNKNOWN_BUILTIN_MODULE") {
       this.#session.finishWith(absent(this.#session, String(/'([^']*)'/.exec(e.message)?.[1] ?? e.message), []), e);
     }

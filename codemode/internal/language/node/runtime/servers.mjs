@@ -10,7 +10,27 @@ import { serverModule, toolFunction } from "./names.mjs";
 const WHOLE = "whole:";
 const FILES = "files:";
 const DISCOVERY = { listServers: 0, describeServer: 2, listTools: 2, getTool: 2, searchTools: 2 }; // with their numbers of parameters
+/** DISCOVERED are the names that @codemode/discovery exports. */
+export const DISCOVERED = [...Object.keys(DISCOVERY), "specVersion"];
 const IDENTIFIER = /^[\p{L}$_][\p{L}\p{M}\p{Nd}$_]*$/u;
+
+/** PACKAGES is the folder of the modules that are imported by a name. */
+const PACKAGES = "/workspace/node_modules/@codemode";
+
+function put(folder, files) {
+  mkdirSync(folder, { recursive: true });
+  for (const name of Object.keys(files)) writeFileSync(`${folder}/${name}`, files[name]);
+}
+
+/** writeCommon writes the modules that are the same for all scripts. */
+export function writeCommon() {
+  const described = (exports) => `${JSON.stringify({ type: "module", exports })}\n`;
+  put("/workspace", { "package.json": '{"type":"module"}\n' });
+  put("/workspace/client", { "mcp_client.js": 'export { callTool } from "/koan/client.mjs";\n' });
+  put(`${PACKAGES}/errors`, { "package.json": described("./index.js"), "index.js": 'export * from "/koan/errors.mjs";\n' });
+  put(`${PACKAGES}/discovery`, { "package.json": described("./index.js"), "index.js": moduleText("discovery", DISCOVERED) });
+  put(`${PACKAGES}/servers`, { "package.json": described({ "./*": "./*/index.js" }) });
+}
 
 /** Servers makes the modules of a script. */
 export class Servers {
@@ -33,11 +53,6 @@ export class Servers {
     return out;
   }
 
-  /** discovery returns the names that @codemode/discovery has. */
-  get discovery() {
-    return [...Object.keys(DISCOVERY), "specVersion"];
-  }
-
   /** exports returns the names that a server's module has; null if every name may be one. */
   exports(server) {
     return server.any ? null : Object.keys(this.functions(server));
@@ -56,30 +71,16 @@ export class Servers {
     return out;
   }
 
-  /** write writes the modules that a script may import. named has the names that it uses of servers whose tools are not known. */
+  /** write writes the modules of servers that a script may import. named has the names that it uses of servers whose tools are not known. */
   write(named) {
-    const client = "export { callTool } from \"/koan/client.mjs\";\n";
-    const put = (folder, text, more = {}) => {
-      mkdirSync(folder, { recursive: true });
-      writeFileSync(`${folder}/index.js`, text);
-      for (const [name, content] of Object.entries(more)) writeFileSync(`${folder}/${name}`, content);
-    };
-    mkdirSync("/workspace/client", { recursive: true });
-    writeFileSync("/workspace/client/mcp_client.js", client);
-    writeFileSync("/workspace/package.json", '{"type":"module"}\n');
-    const packaged = { "package.json": '{"type":"module","exports":"./index.js"}\n' };
-    put("/workspace/node_modules/@codemode/errors", 'export * from "/koan/errors.mjs";\n', packaged);
-    put("/workspace/node_modules/@codemode/discovery", moduleText("discovery", this.discovery), packaged);
     const servers = this.#session.bindings.servers ?? [];
     servers.forEach((s, i) => {
       if (!s.tools && !s.any && !s.groups) return;
       const names = this.exports(s) ?? [...named, "__meta__"];
       const text = moduleText(i, names);
-      const guide = serverModule(s.id);
-      put(`/workspace/servers/${guide}`, text);
-      put(`/workspace/node_modules/@codemode/servers/${s.id}`, text);
+      put(`/workspace/servers/${serverModule(s.id)}`, { "index.js": text });
+      put(`${PACKAGES}/servers/${s.id}`, { "index.js": text });
     });
-    if (servers.length > 0) writeFileSync("/workspace/node_modules/@codemode/servers/package.json", JSON.stringify({ name: "@codemode/servers", type: "module", exports: { "./*": "./*/index.js" } }));
   }
 
   /** member returns an export of a module: of the server with an index, or of discovery. */
