@@ -15,8 +15,7 @@ import (
 // newNodeHouse returns an app whose scripts may be in Node too.
 func newNodeHouse(t *testing.T, changed map[string]any) *house {
 	t.Helper()
-	needs.Program(t, "node")
-	all := map[string]any{"confined": true, "codeMode.languages": []string{"javascript", "node"}}
+	all := map[string]any{"confined": true, "codeMode.node": needs.ScriptNode(t), "codeMode.languages": []string{"javascript", "node"}}
 	for k, v := range changed {
 		all[k] = v
 	}
@@ -101,8 +100,7 @@ func TestNodeThatIsNotThere(t *testing.T) {
 	_, err = start(t, map[string]any{"codeMode.languages": []string{"node"}, "codeMode.node": old})
 	require.ErrorContains(t, err, "is 18.19.0: scripts need 20 or newer")
 
-	needs.Program(t, "node")
-	_, err = start(t, map[string]any{"codeMode.languages": []string{"node"}, "codeMode.nodeModules": "no-such-folder"})
+	_, err = start(t, map[string]any{"codeMode.languages": []string{"node"}, "codeMode.node": needs.ScriptNode(t), "codeMode.nodeModules": "no-such-folder"})
 	require.ErrorContains(t, err, "no-such-folder")
 }
 

@@ -54,8 +54,7 @@ var pairs = map[string]struct {
 func TestLanguagesAgree(t *testing.T) {
 	t.Parallel()
 	needs.Program(t, "python3")
-	needs.Program(t, "node")
-	h := newHouse(t, map[string]any{"confined": true, "codeMode.languages": []string{"javascript", "python", "node"}})
+	h := newHouse(t, map[string]any{"confined": true, "codeMode.node": needs.ScriptNode(t), "codeMode.languages": []string{"javascript", "python", "node"}})
 	for name, c := range pairs {
 		t.Run(name, func(t *testing.T) {
 			of := func(language, code string) (*reply, map[string]map[string]note) {

@@ -34,10 +34,10 @@ var shared struct {
 
 func newSandbox(tb testing.TB) *sandbox.Sandbox {
 	tb.Helper()
-	needs.Program(tb, "node")
+	path := needs.ScriptNode(tb)
 	shared.Do(func() {
 		var i *node.Interpreter
-		if i, shared.err = node.Find(context.Background(), "node", "testdata/packages"); shared.err != nil {
+		if i, shared.err = node.Find(context.Background(), path, "testdata/packages"); shared.err != nil {
 			return
 		}
 		shared.Sandbox, shared.err = sandbox.New(sandbox.Options{
