@@ -99,6 +99,11 @@ class Execution {
     };
     process.exit = process.reallyExit = leave;
     process.abort = () => session.finishWith(session.fault("javascript_error", "the script aborted its process"), new Error());
+    if (process.execve) { // which aborts where the system refuses it
+      process.execve = () => {
+        throw Object.assign(new Error("execve EPERM: scripts start no program"), { code: "EPERM" });
+      };
+    }
     process.setUncaughtExceptionCaptureCallback((e) => this.#fail(e));
     process.on("unhandledRejection", (reason, promise) => this.#rejected.set(promise, reason));
     process.on("rejectionHandled", (promise) => this.#rejected.delete(promise));
