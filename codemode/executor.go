@@ -16,15 +16,10 @@ import (
 // caller. Under koantest it runs scripts in the test's own process.
 func newExecutor(l limits) (wire.Executor, error) {
 	own, err := newOwnExecutor(l)
-	if err != nil || !slices.Contains(l.languages, languagePython) {
-		return own, err
-	}
-	interpreter, err := newPythonExecutor(l)
 	if err != nil {
-		_ = own.Close()
 		return nil, err
 	}
-	return &byLanguage{own, interpreter}, nil
+	return newByLanguage(own, l)
 }
 
 // newOwnExecutor returns the executor of the languages that this build runs itself.

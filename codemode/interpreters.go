@@ -3,8 +3,13 @@ package codemode
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
+	"sync/atomic"
 
+	"github.com/koan-go/koan/codemode/internal/language/cell"
+	"github.com/koan-go/koan/codemode/internal/language/node"
 	"github.com/koan-go/koan/codemode/internal/language/python"
 	"github.com/koan-go/koan/codemode/internal/sandbox"
 	"github.com/koan-go/koan/codemode/internal/wire"
@@ -12,46 +17,103 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 )
 
-// pythonExecutor runs scripts in Python.
-type pythonExecutor struct {
+// interpreter runs the scripts of one language in a program of the machine.
+type interpreter struct {
 	*sandbox.Sandbox
-	interpreter *python.Interpreter
+	language string
+	program  fmt.Stringer
+	limits   atomic.Pointer[limits] // of processes that are started from now on
 }
 
-// newPythonExecutor returns the executor of Python scripts. There is no fallback: where the interpreter is missing or
-// cannot be confined, the fault is capability_unsupported and says what is missing.
-func newPythonExecutor(l limits) (*pythonExecutor, error) {
-	i, err := python.Find(context.Background(), l.python, l.pythonModules)
+// machineLanguages are those that a program of the machine runs, with what starts it: a process for each script, or one
+// for each caller that forks.
+var machineLanguages = map[string]func(x *interpreter, l limits) (sandbox.Options, error){
+	languagePython: func(x *interpreter, l limits) (sandbox.Options, error) {
+		found, err := python.Find(context.Background(), l.python, l.pythonModules)
+		if err != nil {
+			return sandbox.Options{}, err
+		}
+		x.program = found
+		return sandbox.Options{PoolSize: 1, Fresh: l.fresh, Interpreter: &sandbox.Interpreter{
+			Args: func() []string { return found.Arguments(l.pythonModules) }, Forks: true,
+		}}, nil
+	},
+	languageNode: func(x *interpreter, l limits) (sandbox.Options, error) {
+		found, err := node.Find(context.Background(), l.node, l.nodeModules)
+		if err != nil {
+			return sandbox.Options{}, err
+		}
+		x.program = found
+		return sandbox.Options{PoolSize: 2, Fresh: true, Interpreter: &sandbox.Interpreter{Args: func() []string {
+			now := x.limits.Load()
+			return found.Arguments(node.Limits{MemoryMb: int(now.MemoryBytes >> 20), CPUMs: now.CPUMs})
+		}}}, nil
+	},
+}
+
+// newInterpreter returns the executor of a language that a program of the machine runs. There is no fallback: where the
+// program is missing or cannot be confined, the fault is capability_unsupported and says what is missing.
+func newInterpreter(language string, l limits) (*interpreter, error) {
+	x := &interpreter{language: language}
+	x.limits.Store(&l)
+	o, err := machineLanguages[language](x, l)
 	if err != nil {
 		return nil, err
 	}
-	s, err := sandbox.New(sandbox.Options{
-		PoolSize: 1, MaxWorkers: l.maxWorkers, QueueMax: l.queueMax, Fresh: l.fresh, OnDemand: l.oneShot, Log: l.log, Layers: python.Layers(),
-		Interpreter: &sandbox.Interpreter{Args: i.Arguments(l.pythonModules), Attr: python.Attributes(), Layers: python.Layers()},
-	})
-	if err != nil {
-		return nil, fault.Newf(fault.CapabilityUnsupported, "%s cannot be confined on this machine: %s", i, fault.Clip(err.Error(), 500)).
-			WithHint("Python scripts need Linux with namespaces and seccomp, which containers may forbid. Allow them, or take python out of %s.", keyLanguages).Because(err)
+	o.MaxWorkers, o.QueueMax, o.OnDemand, o.Log = l.maxWorkers, l.queueMax, l.oneShot, l.log
+	o.Layers, o.Interpreter.Layers, o.Interpreter.Attr = cell.Layers(), cell.Layers(), cell.Attributes()
+	if x.Sandbox, err = sandbox.New(o); err != nil {
+		return nil, fault.Newf(fault.CapabilityUnsupported, "%s cannot be confined on this machine: %s", x.program, fault.Clip(err.Error(), 500)).
+			WithHint("Scripts in %s need Linux with namespaces and seccomp, which containers may forbid. Allow them, or take %s out of %s.", titles[language], language, keyLanguages).Because(err)
 	}
-	return &pythonExecutor{s, i}, nil
+	return x, nil
 }
 
-// byLanguage is the executor where an interpreter of the machine runs a language beside those of this build.
+// titles are the languages' names in texts.
+var titles = map[string]string{languagePython: "Python", languageNode: "Node"}
+
+// byLanguage is the executor where interpreters of the machine run languages beside those of this build.
 type byLanguage struct {
 	wire.Executor // of all other languages
-	python        *pythonExecutor
+	interpreters  []*interpreter
+}
+
+// newByLanguage returns the executor of an app's languages. own is that of those which this build runs itself; it is
+// closed where another language cannot be run.
+func newByLanguage(own wire.Executor, l limits) (wire.Executor, error) {
+	x := &byLanguage{Executor: own}
+	for _, language := range l.languages {
+		if machineLanguages[language] == nil {
+			continue
+		}
+		one, err := newInterpreter(language, l)
+		if err != nil {
+			return nil, errors.Join(err, x.Close())
+		}
+		x.interpreters = append(x.interpreters, one)
+	}
+	if len(x.interpreters) == 0 {
+		return own, nil
+	}
+	return x, nil
 }
 
 // Execute implements wire.Executor.
 func (x *byLanguage) Execute(ctx context.Context, job *wire.Job, host wire.Host) (*wire.Result, error) {
-	if job.Language == languagePython {
-		return x.python.Execute(ctx, job, host)
+	if i := slices.IndexFunc(x.interpreters, func(i *interpreter) bool { return i.language == job.Language }); i >= 0 {
+		return x.interpreters[i].Execute(ctx, job, host)
 	}
 	return x.Executor.Execute(ctx, job, host)
 }
 
 // Close implements wire.Executor.
-func (x *byLanguage) Close() error { return errors.Join(x.Executor.Close(), x.python.Close()) }
+func (x *byLanguage) Close() error {
+	err := x.Executor.Close()
+	for _, i := range x.interpreters {
+		err = errors.Join(err, i.Close())
+	}
+	return err
+}
 
 // Warm implements warmed.
 func (x *byLanguage) Warm(ctx context.Context) error {
@@ -59,17 +121,34 @@ func (x *byLanguage) Warm(ctx context.Context) error {
 	if w, ok := x.Executor.(warmed); ok {
 		err = w.Warm(ctx)
 	}
-	return errors.Join(err, x.python.Warm(ctx))
+	for _, i := range x.interpreters {
+		err = errors.Join(err, i.Warm(ctx))
+	}
+	return err
 }
 
 // Load implements counted.
 func (x *byLanguage) Load() sandbox.Load {
-	of := x.python.Load()
-	if c, ok := x.Executor.(counted); ok {
-		own := c.Load()
-		return sandbox.Load{Running: own.Running + of.Running, Waiting: own.Waiting + of.Waiting, Idle: own.Idle + of.Idle, Workers: own.Workers + of.Workers}
+	var sum sandbox.Load
+	add := func(c counted) {
+		l := c.Load()
+		sum = sandbox.Load{Running: sum.Running + l.Running, Waiting: sum.Waiting + l.Waiting, Idle: sum.Idle + l.Idle, Workers: sum.Workers + l.Workers}
 	}
-	return of
+	if c, ok := x.Executor.(counted); ok {
+		add(c)
+	}
+	for _, i := range x.interpreters {
+		add(i)
+	}
+	return sum
+}
+
+// reload has processes that are started from now on have new limits, and replaces those that wait for a script.
+func (x *byLanguage) reload(l limits) {
+	for _, i := range x.interpreters {
+		i.limits.Store(&l)
+		i.Renew()
+	}
 }
 
 // ownExecutor returns the executor of the languages that this build runs itself.
@@ -86,12 +165,15 @@ func checkInterpreters(ctx context.Context, x wire.Executor) []catalog.Check {
 	if !ok {
 		return nil
 	}
-	checks := []catalog.Check{{Name: "python", OK: true, Detail: b.python.interpreter.String() + ", isolation=" + b.python.Isolation()}}
-	found := checkConfinement(ctx, b.python.Sandbox)
-	for i := range found {
-		found[i].Name = "python: " + found[i].Name
+	var checks []catalog.Check
+	for _, i := range b.interpreters {
+		checks = append(checks, catalog.Check{Name: i.language, OK: true, Detail: i.program.String() + ", isolation=" + i.Isolation()})
+		for _, c := range checkConfinement(ctx, i.Sandbox) {
+			c.Name = i.language + ": " + c.Name
+			checks = append(checks, c)
+		}
 	}
-	return append(checks, found...)
+	return checks
 }
 
 // languageFor returns the language of a script: the one that its caller names, else that of a code fence around it,
@@ -104,6 +186,10 @@ func (s *scripts) languageFor(named, code string) string {
 	switch fence := fenceOf(code); {
 	case fence == languagePython || fence == "py":
 		return languagePython
+	case fence == languageNode:
+		return languageNode
+	case fence == "js" && first == languageNode, fence == languageJavaScript && first == languageNode:
+		return languageNode // which it is, too
 	case first != languageJavaScript && (fence == "" || fence == first):
 		return first
 	}

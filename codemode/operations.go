@@ -46,7 +46,7 @@ func (ms members) withLanguages(names []string) members {
 
 // languageMember takes the names of files' endings too.
 func languageMember() member {
-	m := choice(languageName, "", languageJavaScript, languageTypeScript, languagePython)
+	m := choice(languageName, "", languageJavaScript, languageTypeScript, languagePython, languageNode)
 	m.alias = func(v any) any {
 		name, _ := v.(string)
 		switch strings.ToLower(name) {
@@ -56,6 +56,8 @@ func languageMember() member {
 			return languageTypeScript
 		case "py", languagePython:
 			return languagePython
+		case languageNode:
+			return languageNode
 		}
 		return v
 	}
@@ -190,6 +192,9 @@ const rules = `Runs one JavaScript program as one transaction: it commits on a c
 // pythonRules follow where scripts may be in Python.
 const pythonRules = "- language: \"python\" runs Python instead: SDK.Entities.X.collection(filter={...}), rows are dicts with attributes; print logs; `result = value` or the last expression answers; top-level await; the standard library.\n"
 
+// nodeRules follow where scripts may be in Node.
+const nodeRules = "- language: \"node\" runs Node instead, as an ES module: import * as github from \"./servers/github/index.js\"; globalThis.result = value or the last expression answers; Node's own modules, no network.\n"
+
 // methods replaces the declarations, which clients may cut off.
 const methods = `
 Entities have collection({filter, q, sort, page, pageSize, cursor, count, fields, with, set}), each, all, getById, findById, count, aggregate, new, create, upsert, upsertMany, patch(id, changes), updateByQuery, deleteByQuery, delete, deleteMany.
@@ -219,6 +224,9 @@ func (k koanFace) describeExecute(v *catalog.View, declares bool) string {
 	b.WriteString(rules)
 	if slices.Contains(k.scripts.config().limits.languages, languagePython) {
 		b.WriteString(pythonRules)
+	}
+	if slices.Contains(k.scripts.config().limits.languages, languageNode) {
+		b.WriteString(nodeRules)
 	}
 	if k.scripts.config().maxCalls > 0 {
 		b.WriteString("- At most " + strconv.Itoa(k.scripts.config().maxCalls) + " SDK calls.\n")

@@ -7,9 +7,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/tests/needs"
 )
 
-// pairs are the same work in both languages: answers, changes, calls and faults are the same.
+// pairs are the same work in all languages: answers, changes, calls and faults are the same. JavaScript runs in the
+// embedded engine, in TypeScript's compiler and in Node.
 var pairs = map[string]struct {
 	javascript, python string
 	with               in
@@ -51,7 +53,8 @@ var pairs = map[string]struct {
 
 func TestLanguagesAgree(t *testing.T) {
 	t.Parallel()
-	h := newPythonHouse(t, nil)
+	needs.Program(t, "python3")
+	h := newHouse(t, map[string]any{"confined": true, "codeMode.node": needs.ScriptNode(t), "codeMode.languages": []string{"javascript", "python", "node"}})
 	for name, c := range pairs {
 		t.Run(name, func(t *testing.T) {
 			of := func(language, code string) (*reply, map[string]map[string]note) {
@@ -60,31 +63,39 @@ func TestLanguagesAgree(t *testing.T) {
 				return r, h.shelf.notes
 			}
 			js, one := of("javascript", c.javascript)
-			py, other := of("python", c.python)
-			if c.fails != "" {
-				require.Equal(t, js.fails(t, c.fails).Message, py.fails(t, c.fails).Message)
-				require.Equal(t, js.Error.Path, py.Error.Path)
-				require.Equal(t, js.Error.Retry, py.Error.Retry)
-			} else {
-				require.NoError(t, js.err)
-				require.NoError(t, py.err)
-			}
-			same(t, js.Result, py.Result)
-			same(t, js.Answer, py.Answer)
-			require.Equal(t, js.Changes, py.Changes)
-			require.Equal(t, js.ChangeCounts, py.ChangeCounts)
-			require.Equal(t, one, other)
-			require.Len(t, py.Calls, len(js.Calls))
-			for i := range js.Calls {
-				require.Equal(t, js.Calls[i].ToolName, py.Calls[i].ToolName)
-				require.Equal(t, js.Calls[i].OK, py.Calls[i].OK)
-			}
-			require.Len(t, py.Logs, len(js.Logs))
-			for i := range js.Logs {
-				require.Equal(t, js.Logs[i].Level, py.Logs[i].Level)
-				require.Equal(t, js.Logs[i].Message, py.Logs[i].Message)
+			for language, code := range map[string]string{"typescript": c.javascript, "python": c.python, "node": c.javascript} {
+				other, notes := of(language, code)
+				requireSameRun(t, language, js, other, c.fails)
+				require.Equal(t, one, notes, language)
 			}
 		})
+	}
+}
+
+// requireSameRun requires that a run in another language did what one in JavaScript did.
+func requireSameRun(t *testing.T, language string, js, other *reply, fails fault.Code) {
+	t.Helper()
+	if fails != "" {
+		require.Equal(t, js.fails(t, fails).Message, other.fails(t, fails).Message, language)
+		require.Equal(t, js.Error.Path, other.Error.Path, language)
+		require.Equal(t, js.Error.Retry, other.Error.Retry, language)
+	} else {
+		require.NoError(t, js.err)
+		require.NoError(t, other.err, language)
+	}
+	same(t, js.Result, other.Result)
+	same(t, js.Answer, other.Answer)
+	require.Equal(t, js.Changes, other.Changes, language)
+	require.Equal(t, js.ChangeCounts, other.ChangeCounts, language)
+	require.Len(t, other.Calls, len(js.Calls), language)
+	for i := range js.Calls {
+		require.Equal(t, js.Calls[i].ToolName, other.Calls[i].ToolName, language)
+		require.Equal(t, js.Calls[i].OK, other.Calls[i].OK, language)
+	}
+	require.Len(t, other.Logs, len(js.Logs), language)
+	for i := range js.Logs {
+		require.Equal(t, js.Logs[i].Level, other.Logs[i].Level, language)
+		require.Equal(t, js.Logs[i].Message, other.Logs[i].Message, language)
 	}
 }
 

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/koan-go/koan/codemode/internal/bind"
+	"github.com/koan-go/koan/codemode/internal/language"
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
@@ -72,7 +74,12 @@ func (p *provider) Reload(next catalog.Values) (apply func(), err error) {
 	config := read(next)
 	last := p.scripts.config().limits
 	config.limits.testing, config.limits.oneShot, config.limits.log = last.testing, last.oneShot, last.log
-	return func() { p.scripts.settings.Store(&config) }, nil
+	return func() {
+		p.scripts.settings.Store(&config)
+		if x, ok := p.scripts.executor.(*byLanguage); ok && config.limits.Limits != last.Limits {
+			x.reload(config.limits)
+		}
+	}, nil
 }
 
 func (p *provider) Stop(context.Context) error {
@@ -122,7 +129,7 @@ func (p *provider) Offer() catalog.Offer {
 	acts := p.actions.operations()
 	offer := catalog.Offer{Operations: append(operations, acts...)}
 	if p.scripts.config().enabled {
-		offer.Documents = documents(p.scripts.app)
+		offer.Documents = append(documents(p.scripts.app), stubs(p.scripts.config().limits.languages)...)
 		if p.scripts.offers(faceKoan) {
 			offer.Prompts = []*catalog.Prompt{koan.prompt()}
 		}
@@ -213,8 +220,9 @@ const mimeTypeScript = "text/x-typescript"
 
 // URIs of the declarations.
 const (
-	declarationsURI = "koan://sdk/koan.d.ts"
-	modulesURI      = "koan://sdk/modules.d.ts"
+	sdkURI          = "koan://sdk/"
+	declarationsURI = sdkURI + "koan.d.ts"
+	modulesURI      = sdkURI + "modules.d.ts"
 )
 
 // documents are the declarations: of SDK, of one entity, and of the modules.
@@ -247,6 +255,24 @@ func documents(app bind.App) []*catalog.Document {
 			},
 		},
 	}
+}
+
+// stubs are the declarations for the tools of other languages, of those that an app has.
+func stubs(languages []string) (out []*catalog.Document) {
+	for _, source := range known {
+		name := source.Names()[0]
+		s, ok := source.(language.Stubs)
+		if !ok || !slices.Contains(languages, name) {
+			continue
+		}
+		out = append(out, &catalog.Document{
+			URI: sdkURI + s.StubFile(), Name: s.StubFile(), MIME: "text/plain", Description: "What a script in " + titles[name] + " can call, as its type checkers read it.",
+			Read: func(_ context.Context, v *catalog.View, _ string) ([]byte, error) {
+				return []byte(s.Stub(v)), nil
+			},
+		})
+	}
+	return out
 }
 
 func entityNames(v *catalog.View) []string {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	node "github.com/koan-go/koan/codemode/internal/language/node/source"
 	python "github.com/koan-go/koan/codemode/internal/language/python/source"
 	"github.com/koan-go/koan/codemode/internal/sandbox"
 	"github.com/koan-go/koan/codemode/internal/wire"
@@ -21,6 +22,8 @@ const (
 	keyLanguages     = "codeMode.languages"
 	keyPython        = "codeMode.python"
 	keyPythonModules = "codeMode.pythonModules"
+	keyNode          = "codeMode.node"
+	keyNodeModules   = "codeMode.nodeModules"
 	keyFaces         = "codeMode.faces"
 	keyMaxSDKCalls   = "codeMode.maxSdkCalls"
 	keyMaxParallel   = "codeMode.maxParallelCalls"
@@ -47,6 +50,7 @@ const (
 	languageJavaScript = "javascript"
 	languageTypeScript = "typescript"
 	languagePython     = python.Name
+	languageNode       = node.Name
 )
 
 const (
@@ -55,7 +59,7 @@ const (
 	faceCodemode = "codemode"
 )
 
-var builtLanguages = []string{languageJavaScript, languagePython}
+var builtLanguages = []string{languageJavaScript, languagePython, languageNode}
 
 var builtFaces = []string{faceKoan, faceCodemode, faceGateway}
 
@@ -63,9 +67,11 @@ func declared() []catalog.Setting {
 	return []catalog.Setting{
 		{Key: keyEnabled, Default: true, Help: "offer code mode"},
 		{Key: keyRuntime, Default: runtimeGoja, Help: "JavaScript engine"},
-		{Key: keyLanguages, Default: []string{languageJavaScript}, Help: "languages of scripts: javascript (TypeScript too), python; the first is that of scripts which name none"},
+		{Key: keyLanguages, Default: []string{languageJavaScript}, Help: "languages of scripts: javascript (TypeScript too), python, node; the first is that of scripts which name none"},
 		{Key: keyPython, Default: "python3", Help: "the interpreter of Python scripts: a name on the PATH, or a path; 3.11 or newer"},
 		{Key: keyPythonModules, Default: []string{}, Help: "modules beside the standard library that Python scripts can import, loaded before scripts start: numpy, pandas"},
+		{Key: keyNode, Default: "node", Help: "the interpreter of Node scripts: a name on the PATH, or a path; 20 or newer"},
+		{Key: keyNodeModules, Default: "", Help: "folder of npm packages that Node scripts can import, or of a project with node_modules; read-only"},
 		{Key: keyFaces, Default: []string{faceKoan}, Help: "sets of code tools: koan, codemode, gateway"},
 		{Key: keyMaxSDKCalls, Default: 1000, Min: 0, Max: 1_000_000, Help: "calls that one script may make; 0 is unlimited"},
 		{Key: keyMaxParallel, Default: sandbox.DefaultLimits().MaxParallelCalls, Min: 1, Max: 10_000, Help: "calls to plugins and upstream servers of one script that are made at once; others wait"},
@@ -114,6 +120,8 @@ type interpreters struct {
 	languages     []string
 	python        string
 	pythonModules []string
+	node          string
+	nodeModules   string
 }
 
 // settings is the checked configuration.
@@ -140,7 +148,7 @@ func read(v catalog.Values) settings {
 			MaxResultBytes: v.Int(keyMaxResult), MaxCallBytes: v.Int(keyMaxCall),
 			MaxLogMessageBytes: v.Int(keyMaxLogMessage), MaxStackFrames: v.Int(keyMaxFrames),
 			MaxParallelCalls: v.Int(keyMaxParallel),
-		}, interpreters: interpreters{v.Strings(keyLanguages), v.String(keyPython), v.Strings(keyPythonModules)}, require: v.Strings(keyRequire), maxWorkers: v.Int(keyMaxWorkers), queueMax: v.Int(keyQueueMax), fresh: v.Bool(keyFresh)},
+		}, interpreters: interpreters{v.Strings(keyLanguages), v.String(keyPython), v.Strings(keyPythonModules), v.String(keyNode), v.String(keyNodeModules)}, require: v.Strings(keyRequire), maxWorkers: v.Int(keyMaxWorkers), queueMax: v.Int(keyQueueMax), fresh: v.Bool(keyFresh)},
 	}
 }
 

@@ -10,6 +10,9 @@ import (
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/exposure"
+	"github.com/koan-go/koan/framework/koantest"
+	"github.com/koan-go/koan/tests/needs"
+	"github.com/koan-go/koan/tests/pytypes"
 	"github.com/koan-go/koan/tests/typescript"
 )
 
@@ -33,4 +36,18 @@ func TestScriptsPassStrictTypes(t *testing.T) {
 			t.Errorf("%s%s", file, one)
 		}
 	}
+}
+
+// TestStubHoldsUnderTypeCheckersOfPython: the stub for scripts in Python has no error, and knows the app.
+func TestStubHoldsUnderTypeCheckersOfPython(t *testing.T) {
+	t.Parallel()
+	needs.Program(t, "python3")
+	k := open(t, koantest.Setting{Key: "codeMode.languages", Value: "javascript,python"})
+	stub := pytypes.Stub(t, k.Instance().View(auth.Local(), exposure.Understands))
+	mypy, pyright := pytypes.Check(t, stub, map[string]string{
+		"right.py": "from koan import SDK\nfor item in SDK.Entities.PantryItem.each(filter={\"quantity\": {\"$lt\": 2}}):\n    name: str = item.name\n",
+		"wrong.py": "from koan import SDK\nSDK.Entities.PantryItm.all()\n",
+	})
+	require.Equal(t, []string{"wrong.py"}, mypy.Files(), "%v", mypy)
+	require.Equal(t, []string{"wrong.py"}, pyright.Files(), "%v", pyright)
 }

@@ -7,6 +7,7 @@ package languages
 import (
 	"github.com/koan-go/koan/codemode/internal/language"
 	"github.com/koan-go/koan/codemode/internal/language/javascript"
+	"github.com/koan-go/koan/codemode/internal/language/node"
 	"github.com/koan-go/koan/codemode/internal/language/python"
 	"github.com/koan-go/koan/codemode/worker"
 )
@@ -18,4 +19,5 @@ func All() []language.Language { return []language.Language{javascript.New()} }
 func init() {
 	worker.Main(All)
 	python.Main()
+	node.Main()
 }

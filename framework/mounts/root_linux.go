@@ -77,6 +77,15 @@ func (r Root) Device(path string) error {
 // Readable shows a file or folder at its own path, to be read.
 func (r Root) Readable(path string) error { return r.bind(path, unix.MOUNT_ATTR_RDONLY|hardened) }
 
+// ReadableAt shows a file or folder at another path, to be read.
+func (r Root) ReadableAt(path, at string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	return r.bindAt(path, r.Path(at), info.IsDir(), unix.MOUNT_ATTR_RDONLY|hardened)
+}
+
 // Writable shows a file or folder at its own path, to be read and written.
 func (r Root) Writable(path string) error { return r.bind(path, hardened) }
 
@@ -94,15 +103,22 @@ func (r Root) bind(path string, attributes uint64) error {
 			return err
 		}
 		return r.bind(real, attributes)
+	}
+	return r.bindAt(path, inside, info.IsDir(), attributes)
+}
+
+// bindAt shows a file or folder at a place in the new root, which it makes if there is none.
+func (r Root) bindAt(path, inside string, folder bool, attributes uint64) error {
+	_, err := os.Lstat(inside)
+	switch {
 	case err == nil:
-	case info.IsDir():
-		if err := os.MkdirAll(inside, 0o755); err != nil {
-			return err
-		}
+	case folder:
+		err = os.MkdirAll(inside, 0o755)
 	default:
-		if err := emptyFile(inside); err != nil {
-			return err
-		}
+		err = emptyFile(inside)
+	}
+	if err != nil {
+		return err
 	}
 	if err := unix.Mount(path, inside, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
 		return fmt.Errorf("show %s: %w", path, err)

@@ -42,6 +42,31 @@ func Node(tb testing.TB) {
 	}
 }
 
+// NodeProgram makes sure that a program of the packages of tests/npm is there, and returns its path.
+func NodeProgram(tb testing.TB, name string) string {
+	tb.Helper()
+	Node(tb)
+	path := filepath.Join(npm(), "node_modules", ".bin", name)
+	if !exists(path) {
+		Missing(tb, name+" of npm in tests/npm")
+	}
+	return path
+}
+
+// ScriptNode makes sure that there is a Node which runs scripts, and returns its path: the system's, or npm's where that
+// one is too old.
+func ScriptNode(tb testing.TB) string {
+	tb.Helper()
+	const oldest = "const [major] = process.versions.node.split('.'); process.exit(major >= 20 ? 0 : 1)"
+	for _, name := range []string{"node", filepath.Join(npm(), "node_modules", "node", "bin", "node")} {
+		if path, err := exec.LookPath(name); err == nil && exec.Command(path, "-e", oldest).Run() == nil {
+			return path
+		}
+	}
+	Missing(tb, "Node 20 or newer")
+	return ""
+}
+
 // Python makes sure that there is the system's Python with what plugins in Python need, and returns its path.
 func Python(tb testing.TB) string {
 	tb.Helper()

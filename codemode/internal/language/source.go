@@ -1,6 +1,10 @@
 package language
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/koan-go/koan/framework/catalog"
+)
 
 // Source is a language as the host of scripts knows it: by their text, which it never runs.
 type Source interface {
@@ -19,6 +23,14 @@ type Source interface {
 	ActionFile(a Action) (file, text, language string)
 	// Types declares SDK for scripts in this language; nil if it has no declarations of its own.
 	Types() Types
+}
+
+// Stubs is what a Source may implement beside Types: SDK as the tools of its own language read it.
+type Stubs interface {
+	// StubFile is the name of the file that the declarations are usually in.
+	StubFile() string
+	// Stub returns the declarations of everything that a script of a View can call.
+	Stub(v *catalog.View) string
 }
 
 // References are the servers that a script refers to, as far as its text and its arguments say.

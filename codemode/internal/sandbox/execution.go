@@ -285,7 +285,7 @@ func (e *execution) guard(ctx context.Context) {
 			e.stop(killedThreads)
 			return
 		case used > cpu+e.grace, e.clock.Active() > worker.Starved*cpu+e.grace:
-			e.stuck = e.forks && meter.sleeping()
+			e.stuck = e.interpreter != nil && meter.sleeping()
 			e.stop(killedCPU)
 			return
 		}

@@ -59,7 +59,7 @@ func (e *execution) failure(err error) error {
 func stuckFault(cpuMs int) *fault.Fault {
 	return fault.Newf(fault.Timeout, "the script did not go on: it waited for more than %d ms, and not for a call", worker.Starved*cpuMs).
 		WithDetails(map[string]any{"limit": "cpu", "limitMs": cpuMs}).
-		WithHint("Wait for calls and with asyncio.sleep or time.sleep only; a lock, a queue or a thread of the script itself may never come.")
+		WithHint("Wait for calls and for time only, with asyncio.sleep, time.sleep or setTimeout; a lock, a queue or a thread of the script itself may never come.")
 }
 
 // pipeClosed reports whether err means that the other end of a pipe is closed, which a

@@ -16,7 +16,7 @@ var errNoScript = errors.New("sandbox: the worker runs the script in no process 
 
 // follow finds the process that the worker has forked for the script, whose use the guard then measures.
 func (e *execution) follow() error {
-	if !e.forks {
+	if !e.forks() {
 		return nil
 	}
 	found, err := scriptsOf(e.proc.Pid)
@@ -47,7 +47,7 @@ const forkedEnd = 200 * time.Millisecond
 // awaitForked waits until the process of the last script has ended, and reports whether it has: nothing of a script
 // may be there when the next one begins.
 func (p *process) awaitForked() bool {
-	if !p.forks {
+	if !p.forks() {
 		return true
 	}
 	for end := time.Now().Add(forkedEnd); time.Now().Before(end); time.Sleep(200 * time.Microsecond) {

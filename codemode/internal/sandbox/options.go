@@ -53,11 +53,14 @@ type Options struct {
 }
 
 // Interpreter is how a worker is started that becomes a program of the machine. It confines itself with all its
-// layers or ends; it speaks the frames of a worker, and runs each script in a process of its own, a child of it.
+// layers or ends, sets the kernel's limits, and speaks the frames of a
+// worker.
 type Interpreter struct {
-	Args   []string             // of the program of workers
+	Args   func() []string      // of the program of workers, asked for each process
 	Attr   *syscall.SysProcAttr // with which it is started
 	Layers []string
+	// Forks says that the program runs each script in a child of its own. Else it runs one itself.
+	Forks bool
 }
 
 func (o Options) withDefaults() (Options, error) {

@@ -331,6 +331,17 @@ func (p *pool) discardExited(w *process) bool {
 	return true
 }
 
+// renew discards the unassigned workers, and starts others.
+func (p *pool) renew() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, w := range p.unassigned {
+		p.discard(w)
+	}
+	p.unassigned = nil
+	p.refill()
+}
+
 // notify wakes those who wait in warm.
 func (p *pool) notify() {
 	close(p.changed)

@@ -49,7 +49,8 @@ type process struct {
 	base      int64  // resident bytes without a job
 	exited    chan struct{}
 	meter     *meter
-	forks     bool // it runs each script in a child of its own
+	// interpreter is what the worker has become; nil for one of this build
+	interpreter *Interpreter
 	use
 
 	mu     sync.Mutex
@@ -101,7 +102,7 @@ func launch(program program, layers []string, from *spawner, log *slog.Logger) (
 		closeAll(inW, outR, errR)
 		return nil, fmt.Errorf("sandbox: start a worker: %w", err)
 	}
-	p := &process{forks: from.interpreter != nil, isolation: worker.Isolation(layers), proc: proc, pipes: pipes{in: inW, out: outR}, exited: make(chan struct{}), meter: newMeter(proc.Pid)}
+	p := &process{interpreter: from.interpreter, isolation: worker.Isolation(layers), proc: proc, pipes: pipes{in: inW, out: outR}, exited: make(chan struct{}), meter: newMeter(proc.Pid)}
 	p.r = wire.NewReader(bufio.NewReaderSize(outR, 64<<10), readyBytes)
 	p.w = wire.NewWriter(inW)
 	go p.reap(errR)
@@ -137,6 +138,9 @@ func (p *process) reap(stderr *os.File) {
 	p.state, _ = p.proc.Wait()
 	close(p.exited)
 }
+
+// forks reports whether the worker runs each script in a child of its own.
+func (p *process) forks() bool { return p.interpreter != nil && p.interpreter.Forks }
 
 // bind sends the bindings of a job, in JSON, unless they were the last ones sent.
 func (p *process) bind(bindings []byte) error {

@@ -100,7 +100,7 @@ func (s *spawner) start(program program, layers []string, files [3]*os.File, log
 	}
 	args := worker.Args(layers)
 	if s.interpreter != nil {
-		args = s.interpreter.Args
+		args = s.interpreter.Args()
 	}
 	p, err := startProcess(program, args, files, dir, s.attr)
 	s.started = s.started || err == nil
@@ -148,7 +148,7 @@ const asOverhead = 80 << 20
 // limit sets rlimits on the worker's memory and CPU time from outside, where it cannot raise
 // them. It returns an error unless all of them are set.
 func (p *process) limit(l wire.Limits) error {
-	if p.forks { // each script's process sets its own
+	if p.interpreter != nil { // it has set its own
 		return nil
 	}
 	if p.ready.DataBytes <= 0 || p.ready.SizeBytes <= 0 {

@@ -51,6 +51,9 @@ func New(opts Options) (*Sandbox, error) {
 // Warm waits until the pool is full and all discarded workers are reaped.
 func (s *Sandbox) Warm(ctx context.Context) error { return s.pool.warm(ctx) }
 
+// Renew replaces the workers that no caller has yet by others, which are told what holds now.
+func (s *Sandbox) Renew() { s.pool.renew() }
+
 // Close implements wire.Executor. It kills and reaps every worker.
 func (s *Sandbox) Close() error {
 	s.closeOnce.Do(func() {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -19,11 +20,14 @@ import (
 	"github.com/koan-go/koan/framework/internal/toolset"
 )
 
-// declarations is the document that `APP sdk` prints.
-const declarations = "koan://sdk/koan.d.ts"
+// declarations are the documents that `APP sdk` prints, by the language of scripts.
+var declarations = map[string]string{
+	"javascript": "koan://sdk/koan.d.ts", "typescript": "koan://sdk/koan.d.ts", "node": "koan://sdk/koan.d.ts", "python": "koan://sdk/koan.pyi",
+}
 
 func (c *command) validate() *cobra.Command {
-	return &cobra.Command{
+	var language string
+	cmd := &cobra.Command{
 		Use:   "validate FILE|-",
 		Short: "Check a script without running it",
 		Args:  exactArgs(1),
@@ -38,6 +42,9 @@ func (c *command) validate() *cobra.Command {
 			}
 			defer stop()
 			members := map[string]any{"code": code}
+			if language != "" {
+				members["language"] = language
+			}
 			nameLanguage(members, args[0])
 			input, err := json.Marshal(members)
 			if err != nil {
@@ -62,22 +69,32 @@ func (c *command) validate() *cobra.Command {
 			return nil
 		},
 	}
+	cmd.Flags().StringVar(&language, "language", "", "javascript, typescript, python or node; by default that of the file's name, else the first of codeMode.languages")
+	return cmd
 }
 
 func (c *command) sdk() *cobra.Command {
-	var file string
+	var file, language string
 	cmd := &cobra.Command{
 		Use:   "sdk",
 		Short: "Print the TypeScript declarations of the SDK",
-		Long: "Prints the TypeScript declarations of the SDK. With --out they go into a file, for an editor: it is written only\n" +
-			"where it has changed.",
+		Long: "Prints the TypeScript declarations of the SDK, or with --language python a stub file (.pyi) for the type checkers of\n" +
+			"Python. With --out they go into a file, for an editor: it is written only where it has changed.",
 		Args: cobra.NoArgs,
 		RunE: c.runOnce(func(cmd *cobra.Command, i Instance) error {
 			docs := i.Snapshot().Documents()
-			at := slices.IndexFunc(docs, func(d *catalog.Document) bool { return d.URI == declarations })
+			uri, ok := declarations[language]
+			if !ok {
+				return usage(fmt.Errorf("--language is one of %s, not %q", strings.Join(slices.Sorted(maps.Keys(declarations)), ", "), language))
+			}
+			at := slices.IndexFunc(docs, func(d *catalog.Document) bool { return d.URI == uri })
 			view := i.View(auth.Local(), exposure.Understands)
-			if at < 0 || !exposure.CodeTools(view.Mode()) {
+			if !exposure.CodeTools(view.Mode()) || at < 0 && language != "python" {
 				return failed(explain(fault.New(fault.CodeModeDisabled, "this app offers no code mode, so it has no SDK")))
+			}
+			if at < 0 {
+				return failed(explain(fault.Newf(fault.CapabilityUnsupported, "this app runs no scripts in %s", language).
+					WithHint("Add %s to codeMode.languages.", language)))
 			}
 			text, err := docs[at].Read(cmd.Context(), view, "")
 			if err != nil {
@@ -93,6 +110,7 @@ func (c *command) sdk() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&file, "out", "", "file to write instead of standard output")
+	cmd.Flags().StringVar(&language, "language", "typescript", "language of the scripts: typescript (javascript and node too) or python")
 	return cmd
 }
 

@@ -44,7 +44,7 @@ type runFlags struct {
 // runTexts are the flags that are texts, by the name of their input.
 var runTexts = []struct{ input, flag, help string }{
 	{"set", "set", "default set of every call"},
-	{"language", "language", "javascript, typescript or python; by default that of the file's name, else the first of codeMode.languages"},
+	{"language", "language", "javascript, typescript, python or node; by default that of the file's name, else the first of codeMode.languages"},
 	{"entryFunction", "entry-function", "function to call after the script"},
 	{"idempotencyKey", "idempotency-key", "run at most once: the same key and script return the first result again"},
 	{"correlationId", "correlation-id", "your own id of what the run belongs to, for the journal"},

@@ -1,56 +1,44 @@
 package python
 
 import (
-	"encoding/json"
-	"os"
-	"syscall"
+	"io/fs"
 
-	"github.com/koan-go/koan/codemode/worker"
+	"github.com/koan-go/koan/codemode/internal/language/cell"
 )
 
-// marker is the first argument of the process that confines itself and becomes the interpreter.
-const marker = "--koan-codemode-python=1"
-
-// cell is what that process is told.
-type cell struct {
+// process is what the process that becomes the interpreter is told.
+type process struct {
 	Interpreter
 	Modules []string `json:"modules"`
-	// Rootless says that the host is not root: the process is root of a user namespace of its own instead.
-	Rootless bool `json:"rootless"`
 }
-
-// Layers are the layers of isolation that a cell has, all of them or none at all: the root with nothing in it but
-// libraries and a workspace takes the place of Landlock.
-func Layers() []string { return []string{worker.LayerSeccomp, worker.LayerNamespaces} }
 
 // Arguments returns the arguments with which this executable becomes the interpreter, as a worker that has some modules
 // loaded.
 func (i *Interpreter) Arguments(modules []string) []string {
-	raw, err := json.Marshal(cell{*i, modules, os.Getuid() != 0})
+	return cell.Arguments(Names[0], process{*i, modules})
+}
+
+// Main becomes the interpreter in its cell if the command line says so (cell.Main).
+func Main() { cell.Main(Names[0], process.cell) }
+
+// cell returns the cell of the interpreter. It installs its own filters: that of a script is stricter than that of
+// the process which forks for it.
+func (p process) cell() (*cell.Cell, error) {
+	side, err := fs.Sub(runtimeFiles, "runtime")
 	if err != nil {
-		panic("python: a cell is plain data: " + err.Error())
+		return nil, err
 	}
-	return []string{marker, string(raw)}
+	shown := p.Library
+	if len(p.Modules) > 0 {
+		shown = append(shown, p.Sites...)
+	}
+	return &cell.Cell{
+		Path: p.Path, Shown: shown, Side: side,
+		Args: []string{"-s", "-S", "-B", "-X", "utf8", "-c", "import sys; sys.path.insert(0, '" + cell.Home + "'); from koan_runtime.zygote import main; main()"},
+		Env: []string{
+			"PYTHONHASHSEED=0", "PYTHONSAFEPATH=1", "TZ=UTC", "HOME=" + cell.Workspace, "TMPDIR=" + cell.Workspace, "LC_ALL=C.UTF-8", "LANG=C.UTF-8",
+			"OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1",
+		},
+		Told: map[string]any{"filters": filters(), "vocabulary": newTold(p.Modules), "modulePath": p.Sites},
+	}, nil
 }
-
-// Attributes returns the attributes with which to start it.
-func Attributes() *syscall.SysProcAttr { return attributes() }
-
-// Main confines this process and becomes the interpreter if the command line says so, and otherwise returns at once.
-// A program calls it in the initialisation of a package, so that every binary which links that package can be started
-// again for this, whatever its main function does.
-func Main() {
-	if len(os.Args) != 3 || os.Args[1] != marker {
-		return
-	}
-	var c cell
-	err := json.Unmarshal([]byte(os.Args[2]), &c)
-	if err == nil {
-		err = c.become()
-	}
-	_, _ = os.Stderr.WriteString("koan: Python was not started: " + err.Error() + "\n")
-	os.Exit(exitBroken)
-}
-
-// exitBroken is the exit status where the cell could not be built; what failed is on standard error.
-const exitBroken = 5

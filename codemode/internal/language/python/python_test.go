@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/codemode/internal/language/cell"
 	"github.com/koan-go/koan/codemode/internal/language/python"
 	"github.com/koan-go/koan/codemode/internal/sandbox"
 	"github.com/koan-go/koan/codemode/internal/wire"
@@ -39,8 +40,8 @@ func newSandbox(tb testing.TB) *sandbox.Sandbox {
 			return
 		}
 		shared.Sandbox, shared.err = sandbox.New(sandbox.Options{
-			PoolSize: 1, StartTimeout: time.Minute, KillGrace: 100 * time.Millisecond, Layers: python.Layers(),
-			Interpreter: &sandbox.Interpreter{Args: i.Arguments(nil), Attr: python.Attributes(), Layers: python.Layers()},
+			PoolSize: 1, StartTimeout: time.Minute, KillGrace: 100 * time.Millisecond, Layers: cell.Layers(),
+			Interpreter: &sandbox.Interpreter{Args: func() []string { return i.Arguments(nil) }, Attr: cell.Attributes(), Layers: cell.Layers(), Forks: true},
 		})
 	})
 	require.NoError(tb, shared.err)

@@ -34,6 +34,7 @@ func TestResults(t *testing.T) {
 		"executors":                  {"import asyncio\nawait asyncio.to_thread(lambda: 3)", `3`},
 		"an absent module":           {"try:\n    import numpy\nexcept ImportError:\n    result = 'none'", `"none"`},
 		"hasattr":                    {"hasattr(SDK.Entities, 'Nothing')", `false`},
+		"SDK by an import":           {"from koan import SDK as sdk, KoanError\nsdk is SDK and issubclass(KoanError, Exception)", `true`},
 		"modules of the library":     {"import sqlite3, xml.etree.ElementTree, statistics\nstatistics.mean([1, 3])", `2`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,8 +7,11 @@ package sources
 import (
 	"github.com/koan-go/koan/codemode/internal/language"
 	javascript "github.com/koan-go/koan/codemode/internal/language/javascript/source"
+	node "github.com/koan-go/koan/codemode/internal/language/node/source"
 	python "github.com/koan-go/koan/codemode/internal/language/python/source"
 )
 
 // All returns the languages. The first one is that of scripts which name none.
-func All() []language.Source { return []language.Source{javascript.JavaScript{}, python.Python{}} }
+func All() []language.Source {
+	return []language.Source{javascript.JavaScript{}, python.Python{}, node.Node{}}
+}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/codemode/internal/language/node"
 	"github.com/koan-go/koan/codemode/internal/language/python"
 	"github.com/koan-go/koan/codemode/internal/language/sources"
 	"github.com/koan-go/koan/codemode/languages"
@@ -15,7 +16,7 @@ func TestHostAndWorkersKnowTheSameLanguages(t *testing.T) {
 	for _, l := range languages.All() {
 		running = append(running, l.Names())
 	}
-	running = append(running, python.Names) // which an interpreter of the machine runs
+	running = append(running, python.Names, node.Names) // which interpreters of the machine run
 	known := [][]string{}
 	for _, s := range sources.All() {
 		known = append(known, s.Names())

@@ -13,7 +13,9 @@ import (
 
 	"github.com/koan-go/koan/codemode/internal/bind"
 	"github.com/koan-go/koan/codemode/internal/language"
+	"github.com/koan-go/koan/codemode/internal/language/python/typegen"
 	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/framework/catalog"
 )
 
 // Name is the language's own name.
@@ -22,7 +24,10 @@ const Name = "python"
 // Python is the language.
 type Python struct{}
 
-var _ language.Source = Python{}
+var (
+	_ language.Source = Python{}
+	_ language.Stubs  = Python{}
+)
 
 // Names implements language.Source.
 func (Python) Names() []string { return []string{Name} }
@@ -116,6 +121,12 @@ func (Python) ActionFile(a language.Action) (file, text, name string) {
 	}
 	return a.Name + ".py", b.String(), Name
 }
+
+// StubFile implements language.Stubs.
+func (Python) StubFile() string { return "koan.pyi" }
+
+// Stub implements language.Stubs.
+func (Python) Stub(v *catalog.View) string { return typegen.Stub(v) }
 
 // Types implements language.Source: SDK is declared in the first language's types.
 func (Python) Types() language.Types { return nil }

@@ -1,1 +1,5 @@
-"""What scripts import: `koan.errors`."""
+"""What scripts import: `koan.errors`, and SDK, which they have without that too."""
+
+from .errors import KoanError
+
+__all__ = ["KoanError"]

@@ -12,6 +12,7 @@ import sys
 import types
 from typing import Any
 
+import koan
 from koan.errors import KoanError, ModuleUnavailableError
 
 from . import loop, output, sdk, servers, tape
@@ -130,6 +131,7 @@ class _Execution:
         g = main.__dict__
         g.update(__file__=SCRIPT, __builtins__=builtins, SDK=sdk.build(self._session), KoanError=KoanError, asyncio=asyncio)
         g[RETURN] = Returned
+        setattr(koan, "SDK", g["SDK"])
         if "servers" in text:
             import importlib
 

@@ -1,8 +1,6 @@
-package python
+package cell
 
 import (
-	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,16 +9,14 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/koan-go/koan/codemode/internal/wire"
-	"github.com/koan-go/koan/codemode/worker"
 	"github.com/koan-go/koan/framework/mounts"
-	"github.com/koan-go/koan/framework/seccomp"
 )
 
 const (
@@ -28,10 +24,6 @@ const (
 	nobody = 65534
 	// workspaceMb is how much a script's folder may hold.
 	workspaceMb = 64
-	// statm is the descriptor by which the interpreter knows how much memory it has mapped.
-	statm = 3
-	// home is the folder of the interpreter's side.
-	home = "/koan"
 )
 
 func attributes() *syscall.SysProcAttr {
@@ -54,41 +46,62 @@ var libraries = []string{
 }
 
 // become builds the root, drops all privileges, and becomes the interpreter. It returns only where that fails.
-func (c *cell) become() error {
+func (c *Cell) become() error {
 	if os.Getpid() != 1 {
 		return errors.New("the process sees others")
 	}
-	self, err := unix.Open("/proc/self/statm", unix.O_RDONLY, 0)
+	self, err := unix.Open("/proc/self/statm", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("measure itself: %w", err)
 	}
 	if err := c.build(); err != nil {
 		return fmt.Errorf("build its root: %w", err)
 	}
-	if err := unix.CloseRange(statm, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC); err != nil { // what the app has left open
-		return fmt.Errorf("close files: %w", err)
-	}
-	if self == statm {
-		_, err = unix.FcntlInt(statm, unix.F_SETFD, 0)
-	} else {
-		err = unix.Dup3(self, statm, 0)
-	}
-	if err != nil {
-		return fmt.Errorf("keep a file: %w", err)
+	if err := c.arrangeFiles(self); err != nil {
+		return fmt.Errorf("keep its files: %w", err)
 	}
 	runtime.LockOSThread() // whose rights the interpreter has
 	if err := c.dropRights(); err != nil {
 		return err
 	}
-	args := []string{c.Path, "-s", "-S", "-B", "-X", "utf8", "-c", "import sys; sys.path.insert(0, '" + home + "'); from koan_runtime.zygote import main; main()"}
-	return syscall.Exec(c.Path, args, []string{
-		"PYTHONHASHSEED=0", "PYTHONSAFEPATH=1", "TZ=UTC", "HOME=/workspace", "TMPDIR=/workspace", "LC_ALL=C.UTF-8", "LANG=C.UTF-8",
-		"OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1",
-	})
+	if c.Seal == nil {
+		return syscall.Exec(c.Path, append([]string{c.Path}, c.Args...), c.Env)
+	}
+	return c.sealAndStart()
+}
+
+// arrangeFiles leaves the interpreter its own files and no other: what the app has left open is closed. self is
+// the open file of statm.
+func (c *Cell) arrangeFiles(self int) error {
+	keep := map[int]int{statm: self}
+	if c.Apart {
+		null, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		keep[framesIn], keep[framesOut], keep[0], keep[1] = 0, 1, null, null
+	}
+	const first = framesOut + 1 // no copy is in the place of another
+	for to, from := range keep {
+		dup, err := unix.FcntlInt(uintptr(from), unix.F_DUPFD_CLOEXEC, first)
+		if err != nil {
+			return err
+		}
+		keep[to] = dup
+	}
+	if err := unix.CloseRange(statm, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return err
+	}
+	for to, from := range keep {
+		if err := unix.Dup3(from, to, 0); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // build makes the root and moves into it.
-func (c *cell) build() error {
+func (c *Cell) build() error {
 	place, err := c.placeOfRoot()
 	if err != nil {
 		return err
@@ -102,12 +115,13 @@ func (c *cell) build() error {
 			return err
 		}
 	}
-	shown := append([]string{c.Path}, c.Library...)
-	if len(c.Modules) > 0 {
-		shown = append(shown, c.Sites...)
-	}
-	for _, path := range shown {
+	for _, path := range append([]string{c.Path}, c.Shown...) {
 		if err := root.Readable(path); err != nil {
+			return err
+		}
+	}
+	for at, path := range c.Placed {
+		if err := root.ReadableAt(path, at); err != nil {
 			return err
 		}
 	}
@@ -115,7 +129,7 @@ func (c *cell) build() error {
 		return err
 	}
 	owner := strconv.Itoa(c.user())
-	if err := root.Memory("/workspace", "700,uid="+owner+",gid="+owner, workspaceMb, unix.MS_NOEXEC); err != nil {
+	if err := root.Memory(Workspace, "700,uid="+owner+",gid="+owner, workspaceMb, unix.MS_NOEXEC); err != nil {
 		return err
 	}
 	if err := c.install(root); err != nil {
@@ -128,24 +142,24 @@ func (c *cell) build() error {
 }
 
 // user is the user and the group that the interpreter has, as the process sees them.
-func (c *cell) user() int {
-	if c.Rootless {
+func (c *Cell) user() int {
+	if c.rootless {
 		return 0
 	}
 	return nobody
 }
 
 // placeOfRoot returns a folder that the root can be mounted over, since nothing that is shown is in it.
-func (c *cell) placeOfRoot() (string, error) {
+func (c *Cell) placeOfRoot() (string, error) {
 	for _, place := range []string{"/mnt", "/media", "/srv", "/opt", "/sys", "/tmp"} {
 		info, err := os.Stat(place)
 		inside := func(path string) bool { return strings.HasPrefix(path, place+"/") }
-		if err != nil || !info.IsDir() || inside(c.Path) {
+		if err != nil || !info.IsDir() || inside(c.Path) || slices.ContainsFunc(c.Shown, inside) {
 			continue
 		}
 		free := true
-		for _, path := range append(append([]string{}, c.Library...), c.Sites...) {
-			free = free && !inside(path)
+		for at, path := range c.Placed {
+			free = free && !inside(path) && !inside(at)
 		}
 		if free {
 			return place, nil
@@ -154,18 +168,17 @@ func (c *cell) placeOfRoot() (string, error) {
 	return "", errors.New("there is no folder to mount it over")
 }
 
-// install writes the interpreter's side into the root, and what it has to know.
-func (c *cell) install(root mounts.Root) error {
-	const base = "runtime"
-	err := fs.WalkDir(runtimeFiles, base, func(name string, d fs.DirEntry, err error) error {
+// install writes the interpreter's side into the root, and what it is told.
+func (c *Cell) install(root mounts.Root) error {
+	err := fs.WalkDir(c.Side, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		to := root.Path(path.Join(home, strings.TrimPrefix(name, base)))
+		to := root.Path(path.Join(Home, name))
 		if d.IsDir() {
 			return os.MkdirAll(to, 0o755)
 		}
-		text, err := runtimeFiles.ReadFile(name)
+		text, err := fs.ReadFile(c.Side, name)
 		if err != nil {
 			return err
 		}
@@ -174,32 +187,17 @@ func (c *cell) install(root mounts.Root) error {
 	if err != nil {
 		return err
 	}
-	config, err := json.Marshal(map[string]any{
-		"ready":      wire.Ready{Protocol: wire.Protocol, Build: worker.Build(), Isolation: worker.Isolation(Layers())},
-		"filters":    map[string]string{"zygote": encoded(zygoteFilter()), "script": encoded(scriptFilter())},
-		"vocabulary": newVocabulary(c.Modules),
-		"modulePath": c.Sites,
-	})
+	c.Told["ready"] = ready()
+	config, err := json.Marshal(c.Told)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(root.Path(home), "config.json"), config, 0o444)
-}
-
-// encoded returns a filter as the kernel takes it, in base64.
-func encoded(p seccomp.Program) string {
-	var raw []byte
-	for _, i := range p {
-		raw = binary.NativeEndian.AppendUint16(raw, i.Code)
-		raw = append(raw, i.Jt, i.Jf)
-		raw = binary.NativeEndian.AppendUint32(raw, i.K)
-	}
-	return base64.StdEncoding.EncodeToString(raw)
+	return os.WriteFile(filepath.Join(root.Path(Home), configFile), config, 0o444)
 }
 
 // dropRights takes all rights from this thread.
-func (c *cell) dropRights() error {
-	if c.Rootless {
+func (c *Cell) dropRights() error {
+	if c.rootless {
 		if err := mounts.DropPrivileges(); err != nil {
 			return err
 		}

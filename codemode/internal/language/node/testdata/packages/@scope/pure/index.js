@@ -1,0 +1,2 @@
+import { hello } from "greeting";
+export const greet = (name) => hello(name).toUpperCase();

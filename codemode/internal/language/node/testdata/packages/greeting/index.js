@@ -1,0 +1,2 @@
+const { hi } = require("./part");
+exports.hello = (name) => hi + " " + name;

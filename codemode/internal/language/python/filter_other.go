@@ -1,0 +1,5 @@
+//go:build !linux
+
+package python
+
+func filters() map[string]string { return nil }
