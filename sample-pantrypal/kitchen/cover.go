@@ -213,7 +213,7 @@ func (s *stock) cover(h household, r recipe, m meal) (covered, []need) {
 	factor := decimal.NewFromFloat(m.Servings).Div(decimal.NewFromFloat(max(r.Servings, 1)))
 	var lacks []need
 	for _, l := range r.Ingredients {
-		f, known := foods.Of(l.FoodID)
+		f, known := h.eaten(l)
 		if known {
 			c.FoodIDs = append(c.FoodIDs, f.ID)
 			if !slices.Contains(c.Aisles, f.Aisle) {
@@ -223,10 +223,14 @@ func (s *stock) cover(h household, r recipe, m meal) (covered, []need) {
 		if !l.Optional {
 			c.Needed++
 		}
-		n := need{lack: lack{Name: l.Name, Say: l.Name, FoodID: &l.FoodID}, food: f}
+		n := need{lack: lack{Name: l.Name, Say: l.Name, FoodID: &f.ID}, food: f}
+		if !known { // what is called the same is the same, though nobody knows what it is
+			n.food.ID, n.food.Name, n.FoodID = unknown(l.Name), l.Name, nil
+			f = n.food
+		}
 		switch {
-		case !known:
-			n.FoodID, n.Text, n.Problem = nil, l.Name, "no food of the catalogue is known by this name"
+		case !known && len(s.lots[f.ID]) == 0:
+			n.Text, n.Problem = l.Name, "no food of the catalogue is known by this name"
 			c.Unclear = appendUnless(l.Optional, c.Unclear, n.lack)
 		case f.Staple || l.Amount == nil || l.Unit == nil:
 			if s.has(f.ID, m.Date) {

@@ -38,6 +38,7 @@ type household struct {
 	WeekendMinutes int `json:"weekendMinutes"`
 
 	today time.Time
+	book  *foods.Book
 }
 
 func (h household) system() quantity.System {
@@ -104,6 +105,9 @@ func readHousehold(ctx context.Context, call framework.Call) (household, error) 
 	if len(homes) > 0 {
 		h = homes[0]
 	}
+	if h.book, err = readBook(ctx, call); err != nil {
+		return h, err
+	}
 	h.today, err = rules.Today(call.Now(), h.TimeZone)
 	return h, err
 }
@@ -113,7 +117,7 @@ func (h household) with(guests []guest) (household, error) {
 	h.Members = slices.Clone(h.Members)
 	for i, g := range guests {
 		m := schema.Member{Name: cmp.Or(strings.TrimSpace(g.Name), fmt.Sprintf("guest %d", i+1)), Portion: g.Portion, Diet: g.Diet, Allergies: g.Allergies, Dislikes: g.Dislikes}
-		if err := rules.CheckMember(&m); err != nil {
+		if err := rules.CheckMember(&m, h.book); err != nil {
 			return h, fault.New(fault.InvalidPayload, err.Error()).WithPath(fmt.Sprintf("/guests/%d", i)).WithHint("Say of a guest what Household.members says of a member.")
 		}
 		h.Members = append(h.Members, m)
@@ -164,20 +168,26 @@ func (h household) conflicts(lines []line) (all, allergies []string) {
 	for _, m := range h.Members {
 		disliked := map[string]bool{}
 		for _, name := range m.Dislikes {
-			if match := foods.Find(name); match.ID != "" {
+			if match := h.book.Find(name); match.ID != "" {
 				disliked[match.ID] = true
-				for _, id := range foods.Forms(match.ID) {
+				for _, id := range h.book.Forms(match.ID) {
 					disliked[id] = true
 				}
 			}
 		}
 		for _, l := range lines {
-			f, known := l.eaten()
+			f, known := h.eaten(l)
 			if !known {
 				if len(m.Allergies) > 0 {
 					add(&all, m.Name+" has allergies, and nobody knows what is in "+l.Name)
 				}
 				continue
+			}
+			if len(m.Allergies) > 0 && !f.Said("allergens") {
+				add(&all, m.Name+" has allergies, and nobody has said which allergens are in "+f.Name)
+			}
+			if m.Diet != "" && m.Diet != "none" && f.Suits(m.Diet) && !f.Said("diets") {
+				add(&all, m.Name+" is "+m.Diet+", and nobody has said whether that holds for "+f.Name)
 			}
 			for _, a := range m.Allergies {
 				if f.Contains(a) {
@@ -197,11 +207,11 @@ func (h household) conflicts(lines []line) (all, allergies []string) {
 }
 
 // eaten is the food of a line: the one that it is joined to, else what the catalogue calls so.
-func (l line) eaten() (foods.Food, bool) {
-	if f, ok := foods.Of(l.FoodID); ok {
+func (h household) eaten(l line) (foods.Food, bool) {
+	if f, ok := h.book.Of(l.FoodID); ok {
 		return f, true
 	}
-	return foods.Of(foods.Find(l.Name).ID)
+	return h.book.Of(h.book.Find(l.Name).ID)
 }
 
 type stowIn struct {
@@ -230,7 +240,7 @@ func stow(ctx context.Context, call framework.Call, in stowIn) (stowOut, error) 
 	}
 	out := stowOut{Today: h.day(0), Weekday: weekday(h.today), Portions: h.portions(), Things: []stowed{}}
 	for _, id := range in.FoodIDs {
-		f, ok := foods.Of(id)
+		f, ok := h.book.Of(id)
 		if !ok { // an earlier release may have had it
 			continue
 		}

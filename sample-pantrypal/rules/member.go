@@ -24,6 +24,10 @@ func knownMembers(next ent.Mutator) ent.Mutator {
 		if !said {
 			return next.Mutate(ctx, m)
 		}
+		book, err := Book(ctx, m.Client())
+		if err != nil {
+			return nil, err
+		}
 		members = slices.Clone(members)
 		for i := range members {
 			one := &members[i]
@@ -35,7 +39,7 @@ func knownMembers(next ent.Mutator) ent.Mutator {
 					return nil, fmt.Errorf("two members are called %s; actions tell them apart by name", one.Name)
 				}
 			}
-			if err := CheckMember(one); err != nil {
+			if err := CheckMember(one, book); err != nil {
 				return nil, err
 			}
 		}
@@ -46,7 +50,7 @@ func knownMembers(next ent.Mutator) ent.Mutator {
 
 // CheckMember refuses of somebody who eats what would be passed over in silence, and writes the rest
 // as the catalogue does.
-func CheckMember(one *schema.Member) error {
+func CheckMember(one *schema.Member, book *foods.Book) error {
 	if one.Portion == 0 {
 		one.Portion = 1
 	}
@@ -56,11 +60,11 @@ func CheckMember(one *schema.Member) error {
 	if one.Diet = strings.ToLower(one.Diet); one.Diet != "" && one.Diet != "none" && !slices.Contains(catalogue.Diets, one.Diet) {
 		return fmt.Errorf("the diet of %s is %q; want none, or one of %s", one.Name, one.Diet, strings.Join(catalogue.Diets, ", "))
 	}
-	return known(one)
+	return known(one, book)
 }
 
 // known refuses allergens that foods are not marked with, and foods that nobody knows.
-func known(one *schema.Member) error {
+func known(one *schema.Member, book *foods.Book) error {
 	one.Allergies, one.Dislikes = slices.Clone(one.Allergies), slices.Clone(one.Dislikes)
 	for i, a := range one.Allergies {
 		a = strings.ToLower(strings.TrimSpace(a))
@@ -73,7 +77,7 @@ func known(one *schema.Member) error {
 		one.Allergies[i] = a
 	}
 	for _, name := range one.Dislikes {
-		match := foods.Find(name)
+		match := book.Find(name)
 		if match.ID == "" {
 			like := ""
 			if len(match.Candidates) > 0 {

@@ -27,12 +27,18 @@ func joinShoppingItem(next ent.Mutator) ent.Mutator {
 		name, _ := m.Name()
 		id, said := m.FoodID()
 		if !said {
-			if found := foods.Find(name); found.ID != "" {
-				id = found.ID
+			var err error
+			if id, err = foodNamed(ctx, m.Client(), name); err != nil {
+				return nil, err
+			}
+			if id != "" {
 				m.SetFoodID(id)
 			}
 		}
-		f, ok := foods.Of(id)
+		f, ok, err := foodOf(ctx, m.Client(), id)
+		if err != nil {
+			return nil, err
+		}
 		if !ok {
 			return next.Mutate(ctx, m)
 		}
@@ -61,9 +67,9 @@ func estimateAnew(ctx context.Context, m *ent.ShoppingItemMutation) error {
 	if err != nil || id == nil {
 		return err
 	}
-	f, ok := foods.Of(*id)
-	if !ok {
-		return nil
+	f, ok, err := foodOf(ctx, m.Client(), *id)
+	if err != nil || !ok {
+		return err
 	}
 	if !more {
 		if amount, err = m.OldAmount(ctx); err != nil {
