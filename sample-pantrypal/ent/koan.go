@@ -773,7 +773,7 @@ func koanKindHousehold() *shim.Kind {
 				Key:         catalog.Field{Name: "id", Description: `Always "household": a set has one household.`, Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
 					{Name: "name", Type: "string", Default: json.RawMessage(`"Home"`), MaxLength: new(int(120))},
-					{Name: "members", Description: "Who eats here: [{name, portion, diet, allergies, dislikes}]. portion is 1 for an adult (or not sent), 0.5 for a small child. diet is none, pescatarian, vegetarian or vegan. Allergies are allergens as in Food.allergens, dislikes are names of foods.", Type: "json", Nullable: true},
+					{Name: "members", Description: "Who eats here: [{name, portion, diet, allergies, dislikes}]. portion is 1 for an adult (or not sent), 0.5 for a small child. diet is none, pescatarian, vegetarian or vegan. Allergies are allergens as in Food.allergens, or what people call them (dairy, shellfish, wheat), dislikes are names of foods.", Type: "json", Nullable: true},
 					{Name: "timeZone", Description: "IANA name. Today and tonight are days there.", Type: "string", Default: json.RawMessage(`"UTC"`), Example: json.RawMessage(`"Europe/Berlin"`), MaxLength: new(int(64))},
 					{Name: "currency", Description: "ISO 4217. All prices are in it.", Type: "string", Default: json.RawMessage(`"EUR"`), Example: json.RawMessage(`"EUR"`), Pattern: "^[A-Z]{3}$"},
 					{Name: "locale", Description: "BCP 47. en-US reads cups as US cups.", Type: "string", Default: json.RawMessage(`"en"`), Example: json.RawMessage(`"en-GB"`), MaxLength: new(int(20))},

@@ -19,9 +19,9 @@ import (
 // guest is somebody who eats with the household once.
 type guest struct {
 	Name      string   `json:"name,omitempty"      jsonschema:"maxLength=120"`
-	Portion   float64  `json:"portion,omitempty"   jsonschema:"minimum=0"     jsonschema_description:"without it, 1"`
+	Portion   *float64 `json:"portion,omitempty"   jsonschema:"minimum=0"     jsonschema_description:"without it, 1; 0 is at the table and does not eat, as somebody whom a smell makes ill"`
 	Diet      string   `json:"diet,omitempty"      jsonschema_description:"vegan, vegetarian, pescatarian"`
-	Allergies []string `json:"allergies,omitempty" jsonschema_description:"allergens as in Food.allergens"`
+	Allergies []string `json:"allergies,omitempty" jsonschema_description:"allergens as in Food.allergens, or what people call them: dairy, shellfish"`
 	Dislikes  []string `json:"dislikes,omitempty"  jsonschema_description:"names of foods"`
 }
 
@@ -116,9 +116,15 @@ func readHousehold(ctx context.Context, call framework.Call) (household, error) 
 func (h household) with(guests []guest) (household, error) {
 	h.Members = slices.Clone(h.Members)
 	for i, g := range guests {
-		m := schema.Member{Name: cmp.Or(strings.TrimSpace(g.Name), fmt.Sprintf("guest %d", i+1)), Portion: g.Portion, Diet: g.Diet, Allergies: g.Allergies, Dislikes: g.Dislikes}
+		m := schema.Member{Name: cmp.Or(strings.TrimSpace(g.Name), fmt.Sprintf("guest %d", i+1)), Diet: g.Diet, Allergies: g.Allergies, Dislikes: g.Dislikes}
+		if g.Portion != nil {
+			m.Portion = *g.Portion
+		}
 		if err := rules.CheckMember(&m, h.book); err != nil {
 			return h, fault.New(fault.InvalidPayload, err.Error()).WithPath(fmt.Sprintf("/guests/%d", i)).WithHint("Say of a guest what Household.members says of a member.")
+		}
+		if g.Portion != nil {
+			m.Portion = *g.Portion // that of nobody who eats is 0, and no adult's
 		}
 		h.Members = append(h.Members, m)
 	}

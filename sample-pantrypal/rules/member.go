@@ -65,16 +65,21 @@ func CheckMember(one *schema.Member, book *foods.Book) error {
 
 // known refuses allergens that foods are not marked with, and foods that nobody knows.
 func known(one *schema.Member, book *foods.Book) error {
-	one.Allergies, one.Dislikes = slices.Clone(one.Allergies), slices.Clone(one.Dislikes)
-	for i, a := range one.Allergies {
-		a = strings.ToLower(strings.TrimSpace(a))
-		if plural := a + "s"; slices.Contains(catalogue.Allergens, plural) {
-			a = plural
+	one.Dislikes = slices.Clone(one.Dislikes)
+	allergies := []string{}
+	for _, said := range one.Allergies {
+		meant := allergensOf(said)
+		if meant == nil {
+			return fmt.Errorf("foods are not marked with the allergen %q of %s; they are with %s. A single food can be a dislike", said, one.Name, strings.Join(catalogue.Allergens, ", "))
 		}
-		if !slices.Contains(catalogue.Allergens, a) {
-			return fmt.Errorf("foods are not marked with the allergen %q of %s; they are with %s. A single food can be a dislike", one.Allergies[i], one.Name, strings.Join(catalogue.Allergens, ", "))
+		for _, a := range meant {
+			if !slices.Contains(allergies, a) {
+				allergies = append(allergies, a)
+			}
 		}
-		one.Allergies[i] = a
+	}
+	if one.Allergies != nil {
+		one.Allergies = allergies
 	}
 	for _, name := range one.Dislikes {
 		match := book.Find(name)
@@ -87,4 +92,24 @@ func known(one *schema.Member, book *foods.Book) error {
 		}
 	}
 	return nil
+}
+
+// allergyWords are what people call the allergens of foods. Who says lactose is served no milk at all:
+// no food says how much of it is left.
+var allergyWords = map[string][]string{
+	"dairy": {"milk"}, "lactose": {"milk"}, "cow's milk": {"milk"}, "cheese": {"milk"}, "shellfish": {"crustaceans", "molluscs"}, "seafood": {"fish", "crustaceans", "molluscs"},
+	"mollusk": {"molluscs"}, "mollusks": {"molluscs"}, "prawns": {"crustaceans"}, "shrimp": {"crustaceans"}, "wheat": {"gluten"}, "coeliac": {"gluten"}, "celiac": {"gluten"},
+	"coeliac disease": {"gluten"}, "celiac disease": {"gluten"}, "soya": {"soy"}, "soybeans": {"soy"}, "soya beans": {"soy"}, "tree nuts": {"nuts"}, "tree nut": {"nuts"}, "hazelnuts": {"nuts"}, "walnuts": {"nuts"},
+	"almonds": {"nuts"}, "cashews": {"nuts"}, "groundnuts": {"peanuts"}, "all nuts": {"nuts", "peanuts"}, "sesame seeds": {"sesame"}, "sulfites": {"sulphites"}, "sulfite": {"sulphites"}, "lupine": {"lupin"},
+}
+
+// allergensOf returns the allergens that people mean by a word, nil where no food is marked with it.
+func allergensOf(word string) []string {
+	word = strings.ToLower(strings.Join(strings.Fields(word), " "))
+	for _, w := range []string{word, word + "s"} {
+		if slices.Contains(catalogue.Allergens, w) {
+			return []string{w}
+		}
+	}
+	return allergyWords[word]
 }

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Bought is bought: whoever took the line off the list, or the list away, what was bought is in the house.
+func TestTickOfALineThatHasGoneBecomesALot(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	out := value[[]any](k, `
+		const E = SDK.Entities;
+		const list = E.ShoppingList.upsert({name: "Saturday"}), tea = E.ShoppingItem.upsert({listId: list.id, name: "tea"}), oat = E.ShoppingItem.upsert({listId: list.id, name: "Oat milk", amount: 2, unit: "l"});
+		E.ShoppingItem.delete(oat.id);
+		const r = SDK.Actions.checkOff({listId: list.id, items: [{item: oat.id, name: "Oat milk", amount: 2, unit: "l", price: 3.6}]});
+		const lot = E.PantryItem.getById(r.bought[0].lotId);
+		E.ShoppingList.delete(list.id);
+		const late = SDK.Actions.checkOff({listId: list.id, items: [{item: tea.id, name: "tea"}]});
+		[lot.name, lot.amount, lot.unit, lot.foodId, lot.place, lot.unitPrice, r.left, E.PantryItem.getById(late.bought[0].lotId).name]`)
+	require.Equal(t, []any{"Oat milk", 2.0, "l", "oat-milk", "pantry", 1.8, 1.0, "tea"}, out)
+}
+
+// People say dairy and shellfish, and mean what foods are marked with.
+func TestAllergiesByTheWordsThatPeopleSay(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	out := value[[]any](k, `
+		SDK.Entities.Household.patch("household", {members: [{name: "Mia", portion: 1, allergies: ["Dairy", "lactose", "shellfish", "wheat", "soya", "tree nuts", "egg"]}]});
+		const names = (input) => SDK.Actions.tonight({count: 20, ...input}).suggestions.map(s => s.name);
+		[SDK.Entities.Household.getById("household").members[0].allergies, names({}).some(n => /Feta|Carbonara|Prawn/.test(n))]`)
+	require.Equal(t, []any{[]any{"milk", "crustaceans", "molluscs", "gluten", "soy", "nuts", "eggs"}, false}, out)
+}
+
+// Who is at the table and does not eat is not cooked for, and yet must not be made ill.
+func TestGuestWhoDoesNotEatHasAllergies(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	out := value[[]any](k, `
+		const r = SDK.Actions.tonight({count: 20, guests: [{name: "Zoe", portion: 0, allergies: ["dairy", "eggs"]}]});
+		const cover = SDK.Actions.coverMeals({meals: r.suggestions.map(s => ({key: s.recipeId, recipeId: s.recipeId, servings: 2})), guests: [{name: "Zoe", portion: 0, allergies: ["dairy", "eggs"]}]});
+		[r.suggestions.length > 0, r.suggestions.every(s => s.servings === 2), cover.meals.flatMap(m => m.allergies), cover.portions]`)
+	require.Equal(t, []any{true, true, []any{}, 2.0}, out)
+}
