@@ -43,3 +43,19 @@ func TestGuestWhoDoesNotEatHasAllergies(t *testing.T) {
 		[r.suggestions.length > 0, r.suggestions.every(s => s.servings === 2), cover.meals.flatMap(m => m.allergies), cover.portions]`)
 	require.Equal(t, []any{true, true, []any{}, 2.0}, out)
 }
+
+// A page is imported as it is, and so is a text in another language; what they do not say is said.
+func TestImportOfPagesAndOtherLanguages(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	out := value[[]any](k, `
+		const page = '<html><head><script type="application/ld+json">{"@graph":[{"@type":["http://schema.org/Recipe"],"name":"Soup &amp; more","keywords":"quick","recipeIngredient":["1 leek","Salt &amp; pepper"],"recipeInstructions":"<ol><li>Cook.</li></ol>"}]}</'+'script></head><body>'+ "<p>words</p>".repeat(2000) + '</body></html>';
+		const a = SDK.Actions.importRecipe({text: page, tags: ["Winter"], rating: 4});
+		const b = SDK.Actions.importRecipe({text: "Vinaigrette maison\nIngrédients\n3 c. à soupe d'huile d'olive\nsel et poivre\nPréparation\nMélanger."});
+		const row = SDK.Entities.Recipe.getById(a.recipeId, {with: "ingredients"});
+		[row.name, row.steps, row.tags, row.rating, row.ingredients.length, a.notes.length, b.ingredients.map(i => [i.foodId, i.amount, i.unit]), b.unknown]`)
+	require.Equal(t, []any{
+		"Soup & more", []any{"Cook."}, []any{"quick", "winter"}, 4.0, 3.0, 2.0,
+		[]any{[]any{"olive-oil", 3.0, "tbsp"}, []any{"salt", nil, nil}, []any{"black-pepper", nil, nil}}, []any{},
+	}, out)
+}

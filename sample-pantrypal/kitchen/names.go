@@ -84,6 +84,7 @@ type readLine struct {
 	Problem     string      `json:"problem"    jsonschema_description:"why the line cannot be read; empty if it can"`
 }
 
+// readOut has more lines than were sent where one names several foods.
 type readOut struct {
 	Lines []readLine `json:"lines"`
 }
@@ -95,28 +96,7 @@ func readIngredients(ctx context.Context, call framework.Call, in readIn) (readO
 	}
 	out := readOut{Lines: []readLine{}}
 	for _, text := range in.Lines {
-		r := readLine{Text: text, Candidates: []foundFood{}}
-		l, err := quantity.ParseLine(text, h.system())
-		if err != nil {
-			r.Problem = err.Error()
-			out.Lines = append(out.Lines, r)
-			continue
-		}
-		r.Name, r.Preparation, r.Optional = l.Name, l.Preparation, l.Optional
-		r.Amount, r.AmountMax = number(l.Amount), number(l.AmountMax)
-		if l.Unit != "" && r.Amount != nil {
-			unit := string(l.Unit)
-			r.Unit = &unit
-		}
-		m := h.book.FindLine(l)
-		if m.ID != "" {
-			r.FoodID = &m.ID
-		}
-		r.Candidates = match(h.book, l.Name, m).Candidates
-		if m.ID == "" {
-			r.Problem = unread(l)
-		}
-		out.Lines = append(out.Lines, r)
+		out.Lines = append(out.Lines, h.readLine(text)...)
 	}
 	return out, nil
 }

@@ -24,6 +24,7 @@ var (
 		"pantry", "fridge", "freezer", "staple", "ndb",
 	}
 	everydayColumns = []string{"name", "aliases", "aisle", "allergens", "diet", "density", "pantry", "fridge", "freezer"}
+	nameColumns     = []string{"food", "names"}
 	portionColumns  = []string{"food", "unit", "grams", "source"}
 )
 
