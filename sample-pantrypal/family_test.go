@@ -59,3 +59,52 @@ func TestImportOfPagesAndOtherLanguages(t *testing.T) {
 		[]any{[]any{"olive-oil", 3.0, "tbsp"}, []any{"salt", nil, nil}, []any{"black-pepper", nil, nil}}, []any{},
 	}, out)
 }
+
+// Always two milks: shop buys what is missing of them, on top of what meals need, and not twice.
+func TestShopKeepsWhatIsAlwaysInTheHouse(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	out := value[map[string]any](k, `
+		const E = SDK.Entities;
+		E.Food.patch("milk", {keepAmount: 4, keepUnit: "l"});
+		const paper = E.Food.patch("toilet-paper", {keepAmount: 2, keepUnit: "pack"});
+		const shop = () => SDK.Actions.shop({}).items.filter(i => i.for.includes("always in the house")).map(i => [i.name, i.text, i.for]);
+		const first = shop(), again = shop(), rows = E.ShoppingItem.count({forStock: true});
+		E.PantryItem.upsert({name: "milk", amount: 4, unit: "l"}); E.PantryItem.upsert({name: "toilet paper", amount: 2, unit: "pack"});
+		({first, again, rows, full: shop(), gone: E.ShoppingItem.count({forStock: true})})`)
+	require.Len(t, out["first"], 2)
+	require.Equal(t, []any{"Toilet paper", "2 packs", []any{"always in the house"}}, out["first"].([]any)[1])
+	require.Equal(t, "Milk", out["first"].([]any)[0].([]any)[0])
+	require.Contains(t, out["first"].([]any)[0].([]any)[1], "Whole milk", "there are 1.5 l")
+	require.Equal(t, out["first"], out["again"])
+	require.Equal(t, []any{2.0, []any{}, 0.0}, []any{out["rows"], out["full"], out["gone"]})
+}
+
+// A line of a list is called something else, goes to another list, and has a store and a price.
+func TestLinesOfAListChange(t *testing.T) {
+	t.Parallel()
+	k := open(t)
+	out := value[[]any](k, `
+		const E = SDK.Entities, a = E.ShoppingList.upsert({name: "A"}), b = E.ShoppingList.upsert({name: "B"});
+		const line = E.ShoppingItem.upsert({listId: a.id, name: "milk", amount: 1, unit: "l"});
+		const oat = E.ShoppingItem.patch(line.id, {name: "Shampoo", unit: "bottle"});
+		const moved = E.ShoppingItem.patch(line.id, {listId: b.id, storeId: "fairlane-market", estimatedCost: 2.5});
+		[oat.foodId, oat.aisle, oat.estimatedCost, moved.listId === b.id, E.ShoppingItem.count({listId: a.id}), moved.storeId, moved.estimatedCost]`)
+	require.Equal(t, []any{"shampoo", "household", nil, true, 0.0, "fairlane-market", 2.5}, out)
+}
+
+// Both households are there from the first start, with rows that stay the same.
+func TestLakeHouseIsThereFromTheFirstStart(t *testing.T) {
+	t.Parallel()
+	k := openAt(t, monday)
+	read := `SDK.Entities.PantryItem.all({filter: {status: "available"}, sort: "id", set: "lake-house"}).map(l => l.id)`
+	first := value[[]string](k, read)
+	require.NotEmpty(t, first)
+	require.Equal(t, first, value[[]string](k, read))
+	require.Equal(t, "Lake House", value[string](k, `SDK.Entities.Household.getById("household", {set: "lake-house"}).name`))
+	out := value[[]any](k, `
+		const lot = SDK.Entities.PantryItem.all({filter: {status: "available"}, sort: "id", set: "lake-house"})[0].id;
+		const r = SDK.Actions.move({lots: [lot], from: "lake-house", to: "default"});
+		[r.done, r.arrived, SDK.Entities.PantryItem.count({id: lot})]`)
+	require.Equal(t, []any{false, 1.0, 1.0}, out)
+}

@@ -87,7 +87,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		opt(&o)
 	}
 	app := &shim.App{
-		SchemaHash: 164947921,
+		SchemaHash: 573449495,
 		Kinds:      koanKinds(),
 		Connect: func(set string, drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(set, drv, engine, o.clients)
@@ -2625,24 +2625,25 @@ func koanKindShoppingItem() *shim.Kind {
 				Description: "One line of a shopping list: how much of what, in which aisle, for which meals.",
 				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
-					{Name: "name", Description: "What to buy. Where foodId is not sent, the food of this name is looked up.", Type: "string", Required: true, Searchable: true, MaxLength: new(int(120))},
+					{Name: "name", Description: "What to buy. Where foodId is not sent, the food of this name is looked up, also when the name changes.", Type: "string", Required: true, Searchable: true, MaxLength: new(int(120))},
 					{Name: "amount", Description: "How much to buy, in unit; with packages, all of them together.", Type: "float", Default: json.RawMessage("1"), Min: new(float64(0)), Max: new(float64(1e+06))},
 					{Name: "unit", Description: "Unit of the amount: g, kg, ml, l, piece, or a unit that the food has a FoodPortion for (clove, can, bunch, tbsp, cup ...).", Type: "string", Default: json.RawMessage(`"piece"`), Example: json.RawMessage(`"g"`), MaxLength: new(int(20))},
 					{Name: "packages", Description: "How many packages of the product.", Type: "int", Nullable: true, Min: new(float64(1))},
 					{Name: "aisle", Description: "Where shops have it; that of the food, if one is known.", Type: "string", Default: json.RawMessage(`"other"`), MaxLength: new(int(40))},
 					{Name: "estimatedCost", Description: "What it will cost, by the latest price; null: no price is known.", Type: "float", Nullable: true, Min: new(float64(0)), Max: new(float64(1e+06))},
+					{Name: "forStock", Description: "shop put it here to keep what the household always wants in the house (Food.keepAmount); it takes it off again.", Type: "bool", Default: json.RawMessage("false")},
 					{Name: "bought", Description: "check-off sets it and puts the thing into the pantry.", Type: "bool", Default: json.RawMessage("false")},
 					{Name: "boughtAt", Type: "time", Nullable: true},
 					{Name: "note", Type: "string", Nullable: true, MaxLength: new(int(240))},
 					{Name: "version", Description: "Counts the changes; send it as ifVersion to change only what you have read.", Type: "int", ReadOnly: true, Default: json.RawMessage("1")},
-					{Name: "listId", Type: "id", Required: true, Immutable: true, Edge: "list"},
+					{Name: "listId", Description: "Another list moves the line there.", Type: "id", Required: true, Edge: "list"},
 					{Name: "foodId", Type: "id", Nullable: true, Edge: "food"},
 					{Name: "productId", Type: "id", Nullable: true, Edge: "product"},
 					{Name: "storeId", Type: "id", Nullable: true, Edge: "store"},
 					{Name: "lotId", Description: "The lot that it became when it was checked off.", Type: "id", Nullable: true, Edge: "lot"},
 				},
 				Edges: []catalog.Edge{
-					{Name: "list", Target: "ShoppingList", Required: true, Immutable: true, Reference: "listId"},
+					{Name: "list", Target: "ShoppingList", Required: true, Reference: "listId"},
 					{Name: "food", Target: "Food", Reference: "foodId"},
 					{Name: "product", Target: "Product", Reference: "productId"},
 					{Name: "store", Target: "Store", Reference: "storeId"},
@@ -2663,6 +2664,7 @@ func koanKindShoppingItem() *shim.Kind {
 				{Field: "packages", Ent: "packages", Name: "packages", Storage: "int", Nullable: true},
 				{Field: "aisle", Ent: "aisle", Name: "aisle", Storage: "text"},
 				{Field: "estimatedCost", Ent: "estimated_cost", Name: "estimated_cost", Storage: "float", Nullable: true},
+				{Field: "forStock", Ent: "for_stock", Name: "for_stock", Storage: "bool"},
 				{Field: "bought", Ent: "bought", Name: "bought", Storage: "bool"},
 				{Field: "boughtAt", Ent: "bought_at", Name: "bought_at", Storage: "time", Nullable: true},
 				{Field: "note", Ent: "note", Name: "note", Storage: "text", Nullable: true},
@@ -2757,6 +2759,8 @@ func koanSetShoppingItem(m stdent.Mutation, column string, v any) error {
 		return shim.Text(v, x.SetAisle)
 	case "estimated_cost":
 		return shim.Float(v, x.SetEstimatedCost)
+	case "for_stock":
+		return shim.Bool(v, x.SetForStock)
 	case "bought":
 		return shim.Bool(v, x.SetBought)
 	case "bought_at":

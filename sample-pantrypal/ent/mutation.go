@@ -18005,6 +18005,7 @@ type ShoppingItemMutation struct {
 	aisle             *string
 	estimated_cost    *float64
 	addestimated_cost *float64
+	for_stock         *bool
 	bought            *bool
 	bought_at         *time.Time
 	note              *string
@@ -18435,6 +18436,42 @@ func (m *ShoppingItemMutation) ResetEstimatedCost() {
 	m.estimated_cost = nil
 	m.addestimated_cost = nil
 	delete(m.clearedFields, shoppingitem.FieldEstimatedCost)
+}
+
+// SetForStock sets the "for_stock" field.
+func (m *ShoppingItemMutation) SetForStock(b bool) {
+	m.for_stock = &b
+}
+
+// ForStock returns the value of the "for_stock" field in the mutation.
+func (m *ShoppingItemMutation) ForStock() (r bool, exists bool) {
+	v := m.for_stock
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldForStock returns the old "for_stock" field's value of the ShoppingItem entity.
+// If the ShoppingItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ShoppingItemMutation) OldForStock(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldForStock is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldForStock requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldForStock: %w", err)
+	}
+	return oldValue.ForStock, nil
+}
+
+// ResetForStock resets all changes to the "for_stock" field.
+func (m *ShoppingItemMutation) ResetForStock() {
+	m.for_stock = nil
 }
 
 // SetBought sets the "bought" field.
@@ -19082,7 +19119,7 @@ func (m *ShoppingItemMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *ShoppingItemMutation) Fields() []string {
-	fields := make([]string, 0, 15)
+	fields := make([]string, 0, 16)
 	if m.name != nil {
 		fields = append(fields, shoppingitem.FieldName)
 	}
@@ -19100,6 +19137,9 @@ func (m *ShoppingItemMutation) Fields() []string {
 	}
 	if m.estimated_cost != nil {
 		fields = append(fields, shoppingitem.FieldEstimatedCost)
+	}
+	if m.for_stock != nil {
+		fields = append(fields, shoppingitem.FieldForStock)
 	}
 	if m.bought != nil {
 		fields = append(fields, shoppingitem.FieldBought)
@@ -19148,6 +19188,8 @@ func (m *ShoppingItemMutation) Field(name string) (ent.Value, bool) {
 		return m.Aisle()
 	case shoppingitem.FieldEstimatedCost:
 		return m.EstimatedCost()
+	case shoppingitem.FieldForStock:
+		return m.ForStock()
 	case shoppingitem.FieldBought:
 		return m.Bought()
 	case shoppingitem.FieldBoughtAt:
@@ -19187,6 +19229,8 @@ func (m *ShoppingItemMutation) OldField(ctx context.Context, name string) (ent.V
 		return m.OldAisle(ctx)
 	case shoppingitem.FieldEstimatedCost:
 		return m.OldEstimatedCost(ctx)
+	case shoppingitem.FieldForStock:
+		return m.OldForStock(ctx)
 	case shoppingitem.FieldBought:
 		return m.OldBought(ctx)
 	case shoppingitem.FieldBoughtAt:
@@ -19255,6 +19299,13 @@ func (m *ShoppingItemMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetEstimatedCost(v)
+		return nil
+	case shoppingitem.FieldForStock:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetForStock(v)
 		return nil
 	case shoppingitem.FieldBought:
 		v, ok := value.(bool)
@@ -19487,6 +19538,9 @@ func (m *ShoppingItemMutation) ResetField(name string) error {
 		return nil
 	case shoppingitem.FieldEstimatedCost:
 		m.ResetEstimatedCost()
+		return nil
+	case shoppingitem.FieldForStock:
+		m.ResetForStock()
 		return nil
 	case shoppingitem.FieldBought:
 		m.ResetBought()

@@ -1344,16 +1344,20 @@ func init() {
 			return nil
 		}
 	}()
+	// shoppingitemDescForStock is the schema descriptor for for_stock field.
+	shoppingitemDescForStock := shoppingitemFields[6].Descriptor()
+	// shoppingitem.DefaultForStock holds the default value on creation for the for_stock field.
+	shoppingitem.DefaultForStock = shoppingitemDescForStock.Default.(bool)
 	// shoppingitemDescBought is the schema descriptor for bought field.
-	shoppingitemDescBought := shoppingitemFields[6].Descriptor()
+	shoppingitemDescBought := shoppingitemFields[7].Descriptor()
 	// shoppingitem.DefaultBought holds the default value on creation for the bought field.
 	shoppingitem.DefaultBought = shoppingitemDescBought.Default.(bool)
 	// shoppingitemDescNote is the schema descriptor for note field.
-	shoppingitemDescNote := shoppingitemFields[8].Descriptor()
+	shoppingitemDescNote := shoppingitemFields[9].Descriptor()
 	// shoppingitem.NoteValidator is a validator for the "note" field. It is called by the builders before save.
 	shoppingitem.NoteValidator = shoppingitemDescNote.Validators[0].(func(string) error)
 	// shoppingitemDescVersion is the schema descriptor for version field.
-	shoppingitemDescVersion := shoppingitemFields[9].Descriptor()
+	shoppingitemDescVersion := shoppingitemFields[10].Descriptor()
 	// shoppingitem.DefaultVersion holds the default value on creation for the version field.
 	shoppingitem.DefaultVersion = shoppingitemDescVersion.Default.(int)
 	// shoppingitemDescID is the schema descriptor for id field.

@@ -29,6 +29,7 @@ type coverIn struct {
 	Meals    []meal   `json:"meals"              jsonschema_description:"each is looked at by itself; with together, what one takes is not there for the next"`
 	Together bool     `json:"together,omitempty"`
 	Shop     bool     `json:"shop,omitempty"     jsonschema_description:"also return what to buy, summed over all meals, in whole packages"`
+	Keep     bool     `json:"keep,omitempty"     jsonschema_description:"with shop, also what is missing of what the household always wants in the house; its needs have an empty key"`
 	StoreID  *string  `json:"storeId,omitempty"  jsonschema_description:"whose prices to take first"`
 	Listed   []onList `json:"listed,omitempty"  jsonschema:"maxItems=1000"                          jsonschema_description:"what is on the list by hand: with shop, it is not bought twice"`
 	Guests   []guest  `json:"guests,omitempty"   jsonschema:"maxItems=100"                           jsonschema_description:"who eats too: meals have to suit them as well"`
@@ -143,6 +144,11 @@ func coverMeals(ctx context.Context, call framework.Call, in coverIn) (coverOut,
 	}
 	if !in.Shop {
 		return out, nil
+	}
+	if in.Keep {
+		if err := all.keep(ctx, call, shelf); err != nil {
+			return out, err
+		}
 	}
 	offers, err := readOffers(ctx, call, all.foods)
 	if err != nil {

@@ -19,6 +19,9 @@ import (
 func joinShoppingItem(next ent.Mutator) ent.Mutator {
 	return hook.ShoppingItemFunc(func(ctx context.Context, m *ent.ShoppingItemMutation) (ent.Value, error) {
 		if !m.Op().Is(ent.OpCreate) {
+			if err := joinAnew(ctx, m); err != nil {
+				return nil, err
+			}
 			if err := estimateAnew(ctx, m); err != nil {
 				return nil, err
 			}
@@ -54,6 +57,44 @@ func joinShoppingItem(next ent.Mutator) ent.Mutator {
 		}
 		return next.Mutate(ctx, m)
 	})
+}
+
+// joinAnew finds the food of a line again when it is called something else.
+func joinAnew(ctx context.Context, m *ent.ShoppingItemMutation) error {
+	name, renamed := m.Name()
+	_, said := m.FoodID()
+	if !renamed || said || m.FoodIDCleared() || !m.Op().Is(ent.OpUpdateOne) {
+		return nil
+	}
+	before, err := m.OldName(ctx)
+	if err != nil || before == name {
+		return err
+	}
+	id, err := foodNamed(ctx, m.Client(), name)
+	if err != nil {
+		return err
+	}
+	old, err := m.OldFoodID(ctx)
+	if err != nil || old != nil && *old == id {
+		return err
+	}
+	if _, said := m.ProductID(); !said { // a package of what it was
+		m.ClearProductID()
+		m.ClearPackages()
+	}
+	if _, said := m.EstimatedCost(); !said {
+		m.ClearEstimatedCost()
+	}
+	if id == "" {
+		m.ClearFoodID()
+		return nil
+	}
+	m.SetFoodID(id)
+	f, _, err := foodOf(ctx, m.Client(), id)
+	if _, said := m.Aisle(); !said && f.Aisle != "" {
+		m.SetAisle(f.Aisle)
+	}
+	return err
 }
 
 // estimateAnew does so when somebody wants more or less of a line.

@@ -645,6 +645,7 @@ var (
 		{Name: "packages", Type: field.TypeInt, Nullable: true},
 		{Name: "aisle", Type: field.TypeString, Size: 40, Default: "other"},
 		{Name: "estimated_cost", Type: field.TypeFloat64, Nullable: true},
+		{Name: "for_stock", Type: field.TypeBool, Default: false},
 		{Name: "bought", Type: field.TypeBool, Default: false},
 		{Name: "bought_at", Type: field.TypeTime, Nullable: true},
 		{Name: "note", Type: field.TypeString, Nullable: true, Size: 240},
@@ -663,31 +664,31 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "shopping_items_foods_food",
-				Columns:    []*schema.Column{ShoppingItemsColumns[11]},
+				Columns:    []*schema.Column{ShoppingItemsColumns[12]},
 				RefColumns: []*schema.Column{FoodsColumns[0]},
 				OnDelete:   schema.SetNull,
 			},
 			{
 				Symbol:     "shopping_items_products_product",
-				Columns:    []*schema.Column{ShoppingItemsColumns[12]},
+				Columns:    []*schema.Column{ShoppingItemsColumns[13]},
 				RefColumns: []*schema.Column{ProductsColumns[0]},
 				OnDelete:   schema.SetNull,
 			},
 			{
 				Symbol:     "shopping_items_stores_store",
-				Columns:    []*schema.Column{ShoppingItemsColumns[13]},
+				Columns:    []*schema.Column{ShoppingItemsColumns[14]},
 				RefColumns: []*schema.Column{StoresColumns[0]},
 				OnDelete:   schema.SetNull,
 			},
 			{
 				Symbol:     "shopping_items_pantry_items_lot",
-				Columns:    []*schema.Column{ShoppingItemsColumns[14]},
+				Columns:    []*schema.Column{ShoppingItemsColumns[15]},
 				RefColumns: []*schema.Column{PantryItemsColumns[0]},
 				OnDelete:   schema.SetNull,
 			},
 			{
 				Symbol:     "shopping_items_shopping_lists_items",
-				Columns:    []*schema.Column{ShoppingItemsColumns[15]},
+				Columns:    []*schema.Column{ShoppingItemsColumns[16]},
 				RefColumns: []*schema.Column{ShoppingListsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -696,27 +697,27 @@ var (
 			{
 				Name:    "shoppingitem_list_id",
 				Unique:  false,
-				Columns: []*schema.Column{ShoppingItemsColumns[15]},
+				Columns: []*schema.Column{ShoppingItemsColumns[16]},
 			},
 			{
 				Name:    "shoppingitem_product_id",
 				Unique:  false,
-				Columns: []*schema.Column{ShoppingItemsColumns[12]},
+				Columns: []*schema.Column{ShoppingItemsColumns[13]},
 			},
 			{
 				Name:    "shoppingitem_food_id",
 				Unique:  false,
-				Columns: []*schema.Column{ShoppingItemsColumns[11]},
+				Columns: []*schema.Column{ShoppingItemsColumns[12]},
 			},
 			{
 				Name:    "shoppingitem_store_id",
 				Unique:  false,
-				Columns: []*schema.Column{ShoppingItemsColumns[13]},
+				Columns: []*schema.Column{ShoppingItemsColumns[14]},
 			},
 			{
 				Name:    "shoppingitem_lot_id",
 				Unique:  false,
-				Columns: []*schema.Column{ShoppingItemsColumns[14]},
+				Columns: []*schema.Column{ShoppingItemsColumns[15]},
 			},
 		},
 	}
