@@ -155,28 +155,27 @@ func TestEmptyDatabaseIsSeededOnce(t *testing.T) {
 	})
 }
 
-func TestCatalogueIsReadOnly(t *testing.T) {
+func TestDiaryIsReadOnly(t *testing.T) {
 	t.Parallel()
 	k := open(t)
-	require.Equal(t, []bool{false, false}, value[[]bool](k, `["Food", "FoodPortion"].map(e => "upsert" in SDK.Entities[e] || "delete" in SDK.Entities[e])`))
-	_, err := k.Call("koan::Food.upsert", map[string]any{"model": map[string]any{"name": "X"}})
+	_, err := k.Call("koan::PantryEvent.upsert", map[string]any{"model": map[string]any{"itemName": "X"}})
 	require.Error(t, err)
 	require.Equal(t, []bool{true, false, false}, value[[]bool](k, `["patch", "upsert", "delete"].map(m => m in SDK.Entities.PantryEvent)`), "of an event only the reason is set right")
 }
 
 // The declarations say what scripts may do with each entity.
-func TestDeclarationsRefuseWritesToCatalogue(t *testing.T) {
+func TestDeclarationsRefuseWritesToDiary(t *testing.T) {
 	t.Parallel()
 	sdk := exec.CommandContext(t.Context(), os.Args[0], "sdk", "--database", "sqlite://"+t.TempDir(), "--plugins.dir", filepath.Join(tools, "plugins"))
 	sdk.Env = append(os.Environ(), asApp+"=1")
 	types, err := sdk.Output()
 	require.NoError(t, err)
 	found := typescript.Check(t, map[string]string{
-		"koan.d.ts": string(types), "bad.js": "SDK.Entities.Food.upsert({ name: 'x' });\n",
+		"koan.d.ts": string(types), "bad.js": "SDK.Entities.PantryEvent.upsert({ itemName: 'x' });\n",
 		"good.js": "SDK.Out.answer(SDK.Actions.tonight({ plan: true }).suggestions.map((s) => s.name));\nSDK.Entities.ShoppingList.upsert({ name: 'Saturday' });\n",
 	})
 	require.Len(t, found, 1, "%v", found)
-	require.Len(t, found["bad.js"], 1, "a food is read-only")
+	require.Len(t, found["bad.js"], 1, "the diary is read-only")
 	require.Contains(t, found["bad.js"][0], "(1,")
 }
 

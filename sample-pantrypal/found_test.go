@@ -42,7 +42,7 @@ func TestModelRefusesWhatCannotBe(t *testing.T) {
 		"a food that nobody knows":          {`SDK.Actions.tonight({with: ["tomatos from mars"]})`, "There is no food"},
 		"a meal that is not planned":        {`SDK.Actions.replan({date: "2026-12-24", guests: 1})`, "No dinner is planned"},
 		"a member who eats less than none":  {`SDK.Entities.Household.patch("household", {members: [{name: "Mia", portion: -1}]})`, "portion of Mia is -1"},
-		"an allergy that no food has":       {`SDK.Entities.Household.patch("household", {members: [{name: "Mia", portion: 1, allergies: ["dairy"]}]})`, `allergen "dairy"`},
+		"an allergy that no food has":       {`SDK.Entities.Household.patch("household", {members: [{name: "Mia", portion: 1, allergies: ["mondays"]}]})`, `allergen "mondays"`},
 		"a diet that is none":               {`SDK.Entities.Household.patch("household", {members: [{name: "Mia", portion: 1, diet: "keto"}]})`, `"keto"`},
 		"a dislike that is no food":         {`SDK.Entities.Household.patch("household", {members: [{name: "Mia", portion: 1, dislikes: ["stardust"]}]})`, `"stardust"`},
 		"two members of one name":           {`SDK.Entities.Household.patch("household", {members: [{name: "Mia", portion: 1}, {name: "mia", portion: 1}]})`, "two members"},

@@ -22,9 +22,14 @@ var badInputs = map[string]map[string]string{
 		`{}`: "/code", `{"code": "2000000000992", "food": "penne", "packageAmount": 0, "packageUnit": "g"}`: "/packageAmount", `{"code": "2000000000992", "food": "penne", "packageAmount": -5, "packageUnit": "g"}`: "/packageAmount",
 		`{"code": "2000000000992", "food": "penne", "packageAmount": 1e20, "packageUnit": "g"}`: "/packageAmount", `{"code": "2000000000992", "food": "penne", "packageAmount": 1, "packageUnit": "furlong"}`: "/packageUnit",
 		`{"code": "2000000000993", "food": "penne", "packageAmount": 1, "packageUnit": "g"}`: "/code", `{"code": "12", "food": "penne", "packageAmount": 1, "packageUnit": "g"}`: "/code",
-		`{"code": 2000000000992, "food": "penne", "packageAmount": 1, "packageUnit": "g"}`: "/code", `{"code": "2000000000992", "food": "stardust", "packageAmount": 1, "packageUnit": "g"}`: "/food",
-		`{"code": "2000000000992", "food": "", "packageAmount": 1, "packageUnit": "g"}`: "/food", `{"code": "2000000000039", "food": "penne", "packageAmount": 1, "packageUnit": "g"}`: "/code",
+		`{"code": 2000000000992, "food": "penne", "packageAmount": 1, "packageUnit": "g"}`: "/code",
+		`{"code": "2000000000992", "food": "", "packageAmount": 1, "packageUnit": "g"}`:    "/food", `{"code": "2000000000039", "food": "penne", "packageAmount": 1, "packageUnit": "g"}`: "/code",
 		`{"code": "", "food": "penne", "packageAmount": 1, "packageUnit": "g"}`: "/code", `{"code": "` + strings.Repeat("x", 8193) + `", "food": "penne", "packageAmount": 1, "packageUnit": "g"}`: "/code",
+	},
+	"make-food": {
+		`{}`: "/name", `{"name": ""}`: "/name", `{"name": " "}`: "/name", `{"name": 7}`: "/name", `{"name": "` + strings.Repeat("x", 121) + `"}`: "/name", `{"name": "Pie", "like": "stardust"}`: "/like",
+		`{"name": "Pie", "allergens": ["mondays"]}`: "/allergens/0", `{"name": "Pie", "unit": "furlong"}`: "/unit", `{"name": "Pie", "diet": "carnivore"}`: "/diet", `{"name": "Pie", "fridgeDays": -1}`: "/fridgeDays",
+		`{"name": "Pie", "freezerDays": 1e9}`: "/freezerDays", `{"name": "Pie", "names": [""]}`: "/names/0", `{"name": "Pie", "thing": "yes"}`: "/thing", `{"name": "Pie", "colour": "red"}`: "/colour",
 	},
 	"tonight": {
 		`{"servings": 0}`: "/servings", `{"servings": -2}`: "/servings", `{"servings": 1e20}`: "/servings", `{"servings": "two"}`: "/servings", `{"minutes": 0}`: "/minutes", `{"minutes": 1e9}`: "/minutes",

@@ -292,6 +292,7 @@ func (Left) Fields() []ent.Field {
 	return []ent.Field{
 		field.String("name").Annotations(expose.Field{Comparable: expose.Yes()}),
 		field.Int("size").Annotations(expose.Field{Decimal: expose.Yes()}),
+		field.String("place").Default("here").Annotations(expose.Filled{}),
 	}
 }
 
@@ -315,7 +316,7 @@ func TestNamesTypesThatCannotBeExposed(t *testing.T) {
 	_, err := newModel(graph(t, Left{}, Right{}, Joined{}, Strange{}))
 	require.Error(t, err)
 	for _, want := range []string{
-		"koan: 4 problems", "Joined: an edge schema with a composite id cannot be exposed", "Strange.id: ids of the type entgen.custom cannot be exposed",
+		"koan: 5 problems", "Left.place: Filled is for fields without a default", "Joined: an edge schema with a composite id cannot be exposed", "Strange.id: ids of the type entgen.custom cannot be exposed",
 		"Left.name: Comparable is for fields with a custom Go type", "Left.size: Decimal is for fields with a custom Go type",
 	} {
 		require.ErrorContains(t, err, want)

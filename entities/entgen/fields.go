@@ -119,6 +119,7 @@ func (m *model) readField(n *gen.Type, f *gen.Field, version string) (catalog.Fi
 	if a == nil {
 		a = &expose.Field{}
 	}
+	filled := f.Annotations[expose.FilledName] != nil
 	shape, problem := shapeOf(f, a)
 	if problem != "" {
 		m.problem("%s: %s", where, problem)
@@ -126,11 +127,14 @@ func (m *model) readField(n *gen.Type, f *gen.Field, version string) (catalog.Fi
 	typ := shape.Type
 	cf := catalog.Field{
 		Name: camel(f.Name), Description: a.Description, Aliases: a.Aliases, Type: typ, Enum: f.EnumValues(),
-		Nullable: f.Optional, Required: !f.Optional && !f.Default, Immutable: f.Immutable || isSet(a.Immutable), ReadScopes: a.ReadScopes,
+		Nullable: f.Optional, Required: !f.Optional && !f.Default && !filled, Immutable: f.Immutable || isSet(a.Immutable), ReadScopes: a.ReadScopes,
 		ReadOnly: isSet(a.ReadOnly) || f.Name == version, WriteOnly: isSet(a.WriteOnly),
 		Sensitive: f.Sensitive() || isSet(a.Sensitive), Searchable: isSet(a.Searchable), Opaque: shape.Opaque,
-		Generated: f.Default && f.DefaultFunc() || f.UpdateDefault,
+		Generated: f.Default && f.DefaultFunc() || f.UpdateDefault || filled,
 		MinLength: a.MinLength, MaxLength: a.MaxLength, Min: a.Min, Max: a.Max, Pattern: a.Pattern,
+	}
+	if filled && f.Default {
+		m.problem("%s: Filled is for fields without a default: a hook could not tell one from what a caller sends", where)
 	}
 	if cf.Description == "" {
 		cf.Description = f.Comment()

@@ -11,6 +11,7 @@ import "entgo.io/ent/schema"
 const (
 	EntityName = "KoanEntity"
 	FieldName  = "KoanField"
+	FilledName = "KoanFilled"
 	EdgeName   = "KoanEdge"
 )
 
@@ -131,6 +132,14 @@ type Field struct {
 // Name implements schema.Annotation.
 func (Field) Name() string { return FieldName }
 
+// Filled says that a hook of the app gives a field a value where callers leave it out: no new row
+// needs it, and one that is replaced keeps it. The hook sees a null that was sent as a cleared field.
+// A field with a default of ent's is never left out, so it cannot be Filled.
+type Filled struct{}
+
+// Name implements schema.Annotation.
+func (Filled) Name() string { return FilledName }
+
 // Edge says more about an edge.
 type Edge struct {
 	Description string   `json:"description,omitempty"`
@@ -175,5 +184,6 @@ var (
 	_ schema.Annotation = Entity{}
 	_ schema.Merger     = Entity{}
 	_ schema.Annotation = Field{}
+	_ schema.Annotation = Filled{}
 	_ schema.Annotation = Edge{}
 )

@@ -69,7 +69,7 @@ type Field struct {
 	Searchable  bool            // q looks into it
 	ReadScopes  []string        // needed to know what it has; exists for nobody else, save that it can be written
 	Default     json.RawMessage // nil: none, or generated
-	Generated   bool            // has a default that is not a constant
+	Generated   bool            // the app gives it a value where callers leave it out
 	Example     json.RawMessage
 	MinLength   *int
 	MaxLength   *int

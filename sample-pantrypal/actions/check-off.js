@@ -1,7 +1,7 @@
 // What was bought leaves the list and is in the house; what was not comes back.
 export const action = {
   title: "Check things off",
-  description: "Marks things of a shopping list as bought and puts them into the pantry as lots, with place, date and price. What somebody else has checked off is named.",
+  description: "Marks things of a shopping list as bought and puts them into the pantry as lots, with place, date and price. What somebody else has checked off is named. Bought is bought: a line that has gone from the list meanwhile becomes a lot all the same, if name says what it was.",
   input: {
     type: "object",
     properties: {
@@ -12,6 +12,7 @@ export const action = {
           type: "object", required: ["item"], additionalProperties: false,
           properties: {
             item: { type: "string", maxLength: 120, pattern: "\\S", description: "Id or name of the item." },
+            name: { type: "string", maxLength: 120, pattern: "\\S", description: "What it is, for a line that may have gone from the list, or never was on it." },
             amount: { type: "number", exclusiveMinimum: 0, maximum: 100000, description: "Where it is not what the list says." }, unit: { enum: ["g", "kg", "ml", "cl", "l", "piece", "bunch", "can", "bottle", "jar", "pack", "bar", "head", "bulb", "loaf"], description: "Of amount." },
             price: { type: "number", minimum: 0, maximum: 100000, description: "What was paid for all of it." },
             bestBefore: { type: "string", format: "date", pattern: "^\\d{4}-\\d{2}-\\d{2}$" },
@@ -38,8 +39,10 @@ export const action = {
 /** @param {SDK.Actions.CheckOffInput} input */
 export default ({ listId, items, storeId, back = false }) => {
   if (back && !items) refuse("/items", "The input does not say what was not bought.", "Send the items to put back onto the list.");
-  const list = listId ? SDK.Entities.ShoppingList.getById(listId) : SDK.Entities.ShoppingList.firstPage(1, { filter: { status: "open" }, sort: "-createdAt", count: false }).items[0]
-    ?? (items ? SDK.Entities.ShoppingList.firstPage(1, { sort: "-createdAt", count: false }).items[0] : undefined); // somebody else may just have finished it
+  const gone = !!listId && !back && !!items?.every((i) => i.name) && !SDK.Entities.ShoppingList.findById(listId);
+  const list = listId && !gone ? SDK.Entities.ShoppingList.getById(listId) : SDK.Entities.ShoppingList.firstPage(1, { filter: { status: "open" }, sort: "-createdAt", count: false }).items[0]
+    ?? (items ? SDK.Entities.ShoppingList.firstPage(1, { sort: "-createdAt", count: false }).items[0] : undefined) // somebody else may just have finished it
+    ?? (gone ? SDK.Entities.ShoppingList.upsert({ name: "Bought" }) : undefined);
   if (storeId !== undefined && !SDK.Entities.Store.findById(storeId)) refuse("/storeId", 'There is no store "' + storeId + '".', "The stores are: " + SDK.Entities.Store.all({ sort: "name" }).map((s) => s.id).join(", ") + ".");
   if (!list) refuse("/listId", "There is no open shopping list.", "Make one with shop.");
   const all = SDK.Entities.ShoppingItem.all({ filter: { listId: list.id }, sort: "id", with: "product" });
@@ -50,8 +53,9 @@ export default ({ listId, items, storeId, back = false }) => {
     if (w.bestBefore && !isDay(w.bestBefore)) refuse(at + "/bestBefore", w.bestBefore + " is no day of the calendar.", "Send a day such as 2026-01-31.");
     const byId = all.find((x) => x.id === w.item);
     const same = byId ? [] : called(w.item, all, back, at);
-    const item = byId ?? same.find((x) => x.bought === back && !named.has(x.id)) ?? same.find((x) => x.bought === back) ?? same[0];
-    if (!item) refuse(at + "/item", '"' + w.item + '" is not on the list ' + list.name + ".", all.length ? "It has: " + all.slice(0, 50).map((i) => i.name).join(", ") + "." : "It is empty.");
+    const there = byId ?? same.find((x) => x.bought === back && !named.has(x.id)) ?? same.find((x) => x.bought === back) ?? same[0];
+    const item = there ?? (w.name && !back ? { ...SDK.Entities.ShoppingItem.upsert({ listId: list.id, name: w.name.trim(), amount: w.amount ?? 1, unit: w.unit ?? "piece" }), product: null } : undefined);
+    if (!item) refuse(at + "/item", '"' + w.item + '" is not on the list ' + list.name + ".", (all.length ? "It has: " + all.slice(0, 50).map((i) => i.name).join(", ") + "." : "It is empty.") + (back ? "" : " Send name, too, to put it into the pantry all the same."));
     if (named.has(item.id) && !back) refuse(at + "/item", "The items have " + item.name + " twice.", "Send each thing once, with its amount and price.");
     named.add(item.id);
     return { ...w, row: item };

@@ -6,7 +6,7 @@ export const action = {
     type: "object",
     properties: {
       code: { type: "string", minLength: 1, maxLength: 8192, description: "The code of an open Detection; or a product's number: EAN-13, EAN-8, UPC-A or ITF-14." },
-      food: { type: "string", maxLength: 120, pattern: "\\S", description: "Id or name of the food." },
+      food: { type: "string", maxLength: 120, pattern: "\\S", description: "Id or name of the food, or of the thing. One that nobody knows is made: make-food says more of it." },
       name: { type: "string", minLength: 1, maxLength: 120, description: "What the package says; without it, the food's name." },
       brand: { type: "string", maxLength: 80 },
       packageAmount: { type: "number", exclusiveMinimum: 0, maximum: 100000, description: "Of one package." },
@@ -16,9 +16,10 @@ export const action = {
     additionalProperties: false,
   },
   output: {
-    type: "object", required: ["productId", "resolved", "lots"],
+    type: "object", required: ["productId", "food", "resolved", "lots"],
     properties: {
       productId: { type: "string" }, name: { type: "string" },
+      food: { type: "object", required: ["foodId", "name", "made", "said"], properties: { foodId: { type: "string" }, name: { type: "string" }, made: { type: "boolean", description: "It is a new food of the household." }, said: { type: "string", description: "What was made, and what of it was guessed." }, alike: { type: "array", items: { type: "string" }, description: "Foods that may have been meant; merge-foods joins them." } } },
       resolved: { type: "integer", description: "Open detections." },
       lots: { type: "array", items: { type: "object", required: ["lotId", "name", "amount", "unit"], properties: { lotId: { type: "string" }, name: { type: "string" }, amount: { type: "number" }, unit: { type: "string" } } } },
     },
@@ -30,10 +31,7 @@ export const action = {
 /** @param {SDK.Actions.LearnProductInput} input */
 export default ({ code, food, name, brand, packageAmount, packageUnit }) => {
   const barcode = asRead(code);
-  const match = SDK.Entities.Food.findById(food) ?? SDK.Actions.findFood({ names: [food] }).found.map((f) => {
-    if (!f.food) refuse("/food", 'There is no food "' + food + '".', f.candidates.length ? "Did you mean " + f.candidates.map((c) => c.name).join(", ") + "?" : "find-food looks for foods.");
-    return f.food;
-  })[0];
+  const { match, made } = foodOf(food);
   const there = SDK.Entities.Product.firstPage(1, { filter: { barcodes: { $has: barcode } }, count: false }).items[0];
   if (there && there.state === "confirmed" && there.foodId && there.foodId !== match.id) {
     refuse("/code", "The code " + barcode + " is " + there.name + " already.", "Patch the product " + there.id + " if that is wrong.");
@@ -55,7 +53,16 @@ export default ({ code, food, name, brand, packageAmount, packageUnit }) => {
     for (const d of seen) SDK.Entities.Detection.patch(d.id, { status: "resolved", productId: product.id, pantryItemId: lot.id });
     lots.push({ lotId: lot.id, name: lot.name, amount, unit: packageUnit });
   }
-  return { productId: product.id, name: product.name, resolved: open.length, lots };
+  return { productId: product.id, name: product.name, food: made, resolved: open.length, lots };
+};
+
+/** The food of an id or name; what nobody knows becomes a food of the household. */
+const foodOf = (/** @type {string} */ food) => {
+  const known = SDK.Entities.Food.findById(food), [found] = known ? [] : SDK.Actions.findFood({ names: [food] }).found;
+  const match = known ?? found?.food;
+  if (match) return { match, made: { foodId: match.id, name: match.name, made: false, said: "It is " + match.name + ".", alike: [] } };
+  const { foodId, name, said } = SDK.Actions.makeFood({ name: food });
+  return { match: { id: foodId, name }, made: { foodId, name, made: true, said, alike: found?.candidates.map((c) => c.name) ?? [] } };
 };
 
 /** The code as readers return it: what a photo shows is taken as it is, else it has to be a product's number. */

@@ -1,7 +1,7 @@
 // What is kept under two foods is one.
 export const action = {
   title: "Merge two foods",
-  description: "Joins what the household has under one food, or under a name that is no food yet, to another food of the catalogue: lots, products, prices, things to buy, ingredients of its own recipes. The catalogue itself stays.",
+  description: "Joins what the household has under one food, or under a name that is no food yet, to another food: lots, products, prices, things to buy, ingredients of its own recipes. A food of the household's own is gone then, and its names are names of the other; the catalogue itself stays.",
   input: {
     type: "object",
     properties: {
@@ -42,12 +42,22 @@ export default ({ from, into }) => {
     if (other) change(kind, entity, of(entity).all({ filter: { foodId: other, ...own } }));
   }
   if (other) change("prices", "Price", SDK.Entities.Price.all({ filter: { foodId: other } }));
-  if (!out.lots && !out.products && !out.prices && !out.items && !out.ingredients) {
+  const own = other && SDK.Entities.Food.getById(other).origin === "household";
+  if (own) take(other, target.id);
+  if (!own && !out.lots && !out.products && !out.prices && !out.items && !out.ingredients) {
     if (source.id === target.id) refuse("/into", '"' + from + '" and "' + into + '" are the same food: there is nothing to merge.', "Send two foods.");
     const hints = [source.hint, unnamed.size ? "There is " + [...unnamed].slice(0, 8).join(", ") + "." : undefined].filter((h) => h);
     refuse("/from", 'Nothing of the household is kept as "' + from + '".', hints.join(" ") || "Send the id or name of a food, or the name of lots.");
   }
   return out;
+};
+
+/** Takes a food of the household away, of which nothing is kept any more, and gives its names to another. */
+const take = (/** @type {string} */ id, /** @type {string} */ into) => {
+  const gone = SDK.Entities.Food.getById(id, { with: "portions" }), heir = SDK.Entities.Food.getById(into);
+  const names = [gone.name, ...(gone.aliases ?? []), ...(gone.ownNames ?? [])];
+  SDK.Entities.Food.delete(id);
+  SDK.Entities.Food.patch(into, { ownNames: [...(heir.ownNames ?? []), ...names] });
 };
 
 /** @typedef {"PantryItem" | "Product" | "Price" | "ShoppingItem" | "RecipeIngredient"} Kept */
@@ -64,7 +74,7 @@ const food = (/** @type {string} */ name) => {
   if (known) return { id: known.id };
   const { food: like, candidates } = SDK.Actions.findFood({ names: [name] }).found[0];
   const found = like && SDK.Entities.Food.getById(like.id);
-  if (found && SDK.Actions.matchNames({ name, among: [found.name, ...(found.aliases ?? [])] }).same.length) return { id: found.id };
+  if (found && SDK.Actions.matchNames({ name, among: [found.name, ...(found.aliases ?? []), ...(found.ownNames ?? [])] }).same.length) return { id: found.id };
   const names = [...(like ? [like] : []), ...candidates].map((c) => c.name);
   return { id: null, hint: names.length ? "Did you mean " + names.join(", ") + "?" : undefined };
 };

@@ -2,7 +2,7 @@
 // A staple is there or not: one that a meal needs and the house has none of is bought, one package of it.
 export const action = {
   title: "Make the shopping list",
-  description: "Writes the shopping list of a plan, or of all planned meals: what they need minus the stock, in whole packages, by aisle, with prices and meals. Called again, it brings the list up to date; what was bought or added by hand stays.",
+  description: "Writes the shopping list of a plan, or of all planned meals: what they need minus the stock, and what is missing of what the household always wants in the house (Food.keepAmount), in whole packages, by aisle, with prices and meals. Called again, it brings the list up to date; what was bought or added by hand stays.",
   input: {
     type: "object",
     properties: {
@@ -57,13 +57,14 @@ export default ({ planId, listId, storeId, until, name }) => {
   // What this action wrote before has needs, and is written anew. What somebody added by hand will be
   // bought anyway, and so will what other open lists have for these meals. What was bought counts as
   // bought: check-off has put it into the stock.
-  const made = toBuy.filter((i) => i.listId === to.id && i.needs.length > 0);
+  const ours = (/** @type {typeof toBuy[number]} */ i) => i.listId === to.id && (i.needs.length > 0 || i.forStock);
+  const made = toBuy.filter(ours);
   const mine = new Map(made.map((i) => [(i.foodId ?? i.name) + " " + i.unit, i])), ids = new Set(meals.map((m) => m.id));
-  const listed = toBuy.filter((i) => i.listId !== to.id || !i.needs.length).flatMap(({ foodId, name, amount, unit, needs }) => {
+  const listed = toBuy.filter((i) => !ours(i)).flatMap(({ foodId, name, amount, unit, needs }) => {
     if (!needs.length) return [{ foodId, name, amount, unit }];
     return needs.filter((n) => ids.has(n.mealId)).map((n) => (n.amount > 0 ? { foodId, name, amount: n.amount, unit: n.unit } : { foodId, name, amount, unit }));
   });
-  const cover = SDK.Actions.coverMeals({ before: before.map(toCook), meals: meals.map(toCook), together: true, shop: true, listed, ...(store ? { storeId: store } : {}) });
+  const cover = SDK.Actions.coverMeals({ before: before.map(toCook), meals: meals.map(toCook), together: true, shop: true, keep: true, listed, ...(store ? { storeId: store } : {}) });
   const title = new Map(meals.map((m) => [m.id, m.recipe.name]));
   const items = [], keep = new Set();
   for (const b of cover.toBuy) {
@@ -71,13 +72,14 @@ export default ({ planId, listId, storeId, until, name }) => {
     const was = mine.get(key);
     const model = {
       name: b.name, foodId: b.foodId, productId: b.productId, amount: b.amount ?? 1, unit, packages: b.packages, aisle: b.aisle, estimatedCost: b.cost, storeId: b.storeId,
-      note: b.problem.slice(0, 240),
+      note: b.problem.slice(0, 240), forStock: b.needs.some((n) => !n.key),
     };
     const item = was ? SDK.Entities.ShoppingItem.patch(was.id, model) : SDK.Entities.ShoppingItem.upsert({ ...model, listId: to.id });
     keep.add(item.id);
     if (was) SDK.Entities.ShoppingNeed.deleteMany(was.needs.map((n) => n.id));
-    if (b.needs.length) SDK.Entities.ShoppingNeed.upsertMany(b.needs.map((n) => ({ itemId: item.id, mealId: n.key, amount: n.amount ?? 0, unit: n.unit ?? unit })));
-    items.push({ itemId: item.id, name: b.name, aisle: b.aisle, text: (b.packages ? b.packages + " x " + b.product + " (" + b.text + ")" : b.text), product: b.product, packages: b.packages, cost: b.cost, ...(b.storeId ? { storeId: b.storeId } : {}), for: [...new Set(b.needs.map((n) => title.get(n.key)))], problem: b.problem });
+    const needs = b.needs.filter((n) => n.key);
+    if (needs.length) SDK.Entities.ShoppingNeed.upsertMany(needs.map((n) => ({ itemId: item.id, mealId: n.key, amount: n.amount ?? 0, unit: n.unit ?? unit })));
+    items.push({ itemId: item.id, name: b.name, aisle: b.aisle, text: (b.packages ? b.packages + " x " + b.product + " (" + b.text + ")" : b.text), product: b.product, packages: b.packages, cost: b.cost, ...(b.storeId ? { storeId: b.storeId } : {}), for: [...new Set(b.needs.map((n) => (n.key ? title.get(n.key) : STOCK)))], problem: b.problem });
   }
   const gone = made.filter((i) => !keep.has(i.id)).map((i) => i.id);
   if (gone.length) SDK.Entities.ShoppingItem.deleteMany(gone);
@@ -93,7 +95,7 @@ export default ({ planId, listId, storeId, until, name }) => {
   };
 };
 
-const OWN = "Shopping from ";
+const OWN = "Shopping from ", STOCK = "always in the house";
 
 /**
  * The open list that is brought up to date: one that this action made, and no other that somebody keeps by hand.
@@ -102,7 +104,7 @@ const OWN = "Shopping from ";
 const openList = ({ planId, name, toBuy }) => {
   const open = SDK.Entities.ShoppingList.all({ filter: { status: "open" }, sort: "-createdAt" });
   if (name) return open.find((l) => l.name === name && l.planId === (planId ?? null));
-  const ours = open.filter((l) => l.planId || l.name.startsWith(OWN) || toBuy.some((i) => i.listId === l.id && i.needs.length));
+  const ours = open.filter((l) => l.planId || l.name.startsWith(OWN) || toBuy.some((i) => i.listId === l.id && (i.needs.length || i.forStock)));
   const all = ours.find((l) => !l.planId);
   return planId ? ours.find((l) => l.planId === planId) ?? all : all ?? ours[0];
 };

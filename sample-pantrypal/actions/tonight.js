@@ -9,7 +9,7 @@ export const action = {
       meal: { enum: ["breakfast", "lunch", "dinner", "snack"], default: "dinner" },
       servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Without it, for household and guests." },
       date: { type: "string", format: "date", description: "Without it, today." },
-      guests: { type: "array", items: { type: "object" }, description: "[{name, portion, diet, allergies, dislikes}], as Household.members." },
+      guests: { type: "array", items: { type: "object" }, description: "[{name, portion, diet, allergies, dislikes}], as Household.members; portion 0 is at the table and does not eat." },
       minutes: { type: "integer", minimum: 1, maximum: 1440, description: "Time to cook; without it, the household's for the day." },
       with: { type: "array", items: { type: "string", maxLength: 120, pattern: "\\S" }, maxItems: 20, description: "Foods that it has to use." },
       count: { type: "integer", minimum: 1, maximum: 20, default: 3, description: "Suggestions." },
@@ -50,7 +50,7 @@ export default ({ date, meal = "dinner", servings, guests = [], minutes, with: w
   const stow = SDK.Actions.stow({ foodIds: [] }), day = date ?? stow.today;
   if (date !== undefined) checkDay("/date", date, stow.today);
   guests.forEach((g, i) => {
-    if (g.portion !== undefined && !(typeof g.portion === "number" && g.portion > 0 && g.portion <= MOST)) refuse("/guests/" + i + "/portion", "A guest eats " + JSON.stringify(g.portion) + " portions.", "Send a number above 0 and up to " + MOST + ", such as 1 for an adult.");
+    if (g.portion !== undefined && !(typeof g.portion === "number" && g.portion >= 0 && g.portion <= MOST)) refuse("/guests/" + i + "/portion", "A guest eats " + JSON.stringify(g.portion) + " portions.", "Send a number from 0 (does not eat) to " + MOST + ", such as 1 for an adult.");
   });
   const portions = servings ?? guests.reduce((sum, g) => sum + Number(g.portion ?? 1), stow.portions);
   const must = wanted.length ? SDK.Actions.findFood({ names: wanted }).found : [];

@@ -115,7 +115,7 @@ func (t *taker) takeProducts(ctx context.Context) error {
 		unit, name := unitOf(r.text("default_unit"), r.text("name"))
 		row := t.Product.Create().SetID(id).SetName(name).SetBrand(r.text("brand")).SetBarcodes([]string{r.text("gtin")}).
 			SetPackageAmount(r.number("default_quantity")).SetPackageUnit(unit)
-		if f := foods.Find(r.text("name")); f.ID != "" {
+		if f := (*foods.Book)(nil).Find(r.text("name")); f.ID != "" {
 			row.SetFoodID(f.ID)
 		}
 		return row.Exec(ctx)
@@ -313,7 +313,7 @@ func (t *taker) events(ctx context.Context) error {
 		}
 		row := t.PantryEvent.Create().SetID(r.text("id")).SetItemID(r.text("item_id")).SetItemName(r.text("item_name")).SetKind(pantryevent.Kind(r.text("kind"))).
 			SetReason(eventReasons[r.text("reason")]).SetAmount(r.number("quantity")).SetUnit(r.text("unit")).SetAt(at)
-		if f := foods.Find(r.text("item_name")); f.ID != "" {
+		if f := (*foods.Book)(nil).Find(r.text("item_name")); f.ID != "" {
 			row.SetFoodID(f.ID)
 		}
 		return row.Exec(ctx)

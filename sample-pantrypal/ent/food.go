@@ -21,11 +21,27 @@ type Food struct {
 	Name string `json:"name,omitempty"`
 	// Other names, by which the action find-food knows it.
 	Aliases []string `json:"aliases,omitempty"`
-	// Where shops have it: produce, dairy, meat, seafood, bakery, frozen, dry ...
+	// Names that the household gives it beside them: foods of the catalogue take them, too. find-food knows it by them.
+	OwnNames []string `json:"own_names,omitempty"`
+	// catalogue: the same in every set; a household changes its ownNames, keepAmount and keepUnit alone. household: its own.
+	Origin food.Origin `json:"origin,omitempty"`
+	// No food, such as toilet paper: it is bought and kept, and never cooked.
+	Thing bool `json:"thing,omitempty"`
+	// Of a food of the household, the id of the food from which what nobody has said was guessed: send it with a new food, or the one with the most similar name is taken.
+	Like *string `json:"like,omitempty"`
+	// Which fields were guessed from like: aisle, allergens, diets, shelfLife, unit. Sending one of them says it.
+	Guessed []string `json:"guessed,omitempty"`
+	// Where shops have it: produce, dairy, meat, seafood, bakery, frozen, dry ... Of a new food, guessed where it is not sent.
 	Aisle string `json:"aisle,omitempty"`
+	// In what the household counts it as a rule.
+	Unit *string `json:"unit,omitempty"`
+	// How much of it the household always wants in the house, in keepUnit: shop buys what is missing of it. null: it is bought when a meal needs it.
+	KeepAmount *float64 `json:"keep_amount,omitempty"`
+	// Unit of keepAmount.
+	KeepUnit *string `json:"keep_unit,omitempty"`
 	// Of: gluten, crustaceans, eggs, fish, peanuts, soy, milk, nuts, celery, mustard, sesame, sulphites, lupin, molluscs.
 	Allergens []string `json:"allergens,omitempty"`
-	// Whom it suits: vegan, vegetarian, pescatarian.
+	// Whom it suits: vegan, vegetarian, pescatarian. What suits vegans suits all of them.
 	Diets []string `json:"diets,omitempty"`
 	// Grams per millilitre; null: its volume says nothing about its weight.
 	Density *float64 `json:"density,omitempty"`
@@ -111,15 +127,15 @@ func (*Food) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case food.FieldAliases, food.FieldAllergens, food.FieldDiets:
+		case food.FieldAliases, food.FieldOwnNames, food.FieldGuessed, food.FieldAllergens, food.FieldDiets:
 			values[i] = new([]byte)
-		case food.FieldStaple:
+		case food.FieldThing, food.FieldStaple:
 			values[i] = new(sql.NullBool)
-		case food.FieldDensity, food.FieldEnergyKcal, food.FieldProteinG, food.FieldCarbohydrateG, food.FieldFatG, food.FieldFibreG:
+		case food.FieldKeepAmount, food.FieldDensity, food.FieldEnergyKcal, food.FieldProteinG, food.FieldCarbohydrateG, food.FieldFatG, food.FieldFibreG:
 			values[i] = new(sql.NullFloat64)
 		case food.FieldShelfLifePantry, food.FieldShelfLifeFridge, food.FieldShelfLifeFreezer:
 			values[i] = new(sql.NullInt64)
-		case food.FieldID, food.FieldName, food.FieldAisle, food.FieldSource:
+		case food.FieldID, food.FieldName, food.FieldOrigin, food.FieldLike, food.FieldAisle, food.FieldUnit, food.FieldKeepUnit, food.FieldSource:
 			values[i] = new(sql.NullString)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -156,11 +172,67 @@ func (_m *Food) assignValues(columns []string, values []any) error {
 					return fmt.Errorf("unmarshal field aliases: %w", err)
 				}
 			}
+		case food.FieldOwnNames:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field own_names", values[i])
+			} else if value != nil && len(*value) > 0 {
+				if err := json.Unmarshal(*value, &_m.OwnNames); err != nil {
+					return fmt.Errorf("unmarshal field own_names: %w", err)
+				}
+			}
+		case food.FieldOrigin:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field origin", values[i])
+			} else if value.Valid {
+				_m.Origin = food.Origin(value.String)
+			}
+		case food.FieldThing:
+			if value, ok := values[i].(*sql.NullBool); !ok {
+				return fmt.Errorf("unexpected type %T for field thing", values[i])
+			} else if value.Valid {
+				_m.Thing = value.Bool
+			}
+		case food.FieldLike:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field like", values[i])
+			} else if value.Valid {
+				_m.Like = new(string)
+				*_m.Like = value.String
+			}
+		case food.FieldGuessed:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field guessed", values[i])
+			} else if value != nil && len(*value) > 0 {
+				if err := json.Unmarshal(*value, &_m.Guessed); err != nil {
+					return fmt.Errorf("unmarshal field guessed: %w", err)
+				}
+			}
 		case food.FieldAisle:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field aisle", values[i])
 			} else if value.Valid {
 				_m.Aisle = value.String
+			}
+		case food.FieldUnit:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field unit", values[i])
+			} else if value.Valid {
+				_m.Unit = new(string)
+				*_m.Unit = value.String
+			}
+		case food.FieldKeepAmount:
+			if value, ok := values[i].(*sql.NullFloat64); !ok {
+				return fmt.Errorf("unexpected type %T for field keep_amount", values[i])
+			} else if value.Valid {
+				_m.KeepAmount = new(float64)
+				*_m.KeepAmount = value.Float64
+			}
+		case food.FieldKeepUnit:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field keep_unit", values[i])
+			} else if value.Valid {
+				_m.KeepUnit = new(string)
+				*_m.KeepUnit = value.String
 			}
 		case food.FieldAllergens:
 			if value, ok := values[i].(*[]byte); !ok {
@@ -315,8 +387,40 @@ func (_m *Food) String() string {
 	builder.WriteString("aliases=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Aliases))
 	builder.WriteString(", ")
+	builder.WriteString("own_names=")
+	builder.WriteString(fmt.Sprintf("%v", _m.OwnNames))
+	builder.WriteString(", ")
+	builder.WriteString("origin=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Origin))
+	builder.WriteString(", ")
+	builder.WriteString("thing=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Thing))
+	builder.WriteString(", ")
+	if v := _m.Like; v != nil {
+		builder.WriteString("like=")
+		builder.WriteString(*v)
+	}
+	builder.WriteString(", ")
+	builder.WriteString("guessed=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Guessed))
+	builder.WriteString(", ")
 	builder.WriteString("aisle=")
 	builder.WriteString(_m.Aisle)
+	builder.WriteString(", ")
+	if v := _m.Unit; v != nil {
+		builder.WriteString("unit=")
+		builder.WriteString(*v)
+	}
+	builder.WriteString(", ")
+	if v := _m.KeepAmount; v != nil {
+		builder.WriteString("keep_amount=")
+		builder.WriteString(fmt.Sprintf("%v", *v))
+	}
+	builder.WriteString(", ")
+	if v := _m.KeepUnit; v != nil {
+		builder.WriteString("keep_unit=")
+		builder.WriteString(*v)
+	}
 	builder.WriteString(", ")
 	builder.WriteString("allergens=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Allergens))

@@ -35,16 +35,104 @@ func (_c *FoodCreate) SetAliases(v []string) *FoodCreate {
 	return _c
 }
 
+// SetOwnNames sets the "own_names" field.
+func (_c *FoodCreate) SetOwnNames(v []string) *FoodCreate {
+	_c.mutation.SetOwnNames(v)
+	return _c
+}
+
+// SetOrigin sets the "origin" field.
+func (_c *FoodCreate) SetOrigin(v food.Origin) *FoodCreate {
+	_c.mutation.SetOrigin(v)
+	return _c
+}
+
+// SetNillableOrigin sets the "origin" field if the given value is not nil.
+func (_c *FoodCreate) SetNillableOrigin(v *food.Origin) *FoodCreate {
+	if v != nil {
+		_c.SetOrigin(*v)
+	}
+	return _c
+}
+
+// SetThing sets the "thing" field.
+func (_c *FoodCreate) SetThing(v bool) *FoodCreate {
+	_c.mutation.SetThing(v)
+	return _c
+}
+
+// SetNillableThing sets the "thing" field if the given value is not nil.
+func (_c *FoodCreate) SetNillableThing(v *bool) *FoodCreate {
+	if v != nil {
+		_c.SetThing(*v)
+	}
+	return _c
+}
+
+// SetLike sets the "like" field.
+func (_c *FoodCreate) SetLike(v string) *FoodCreate {
+	_c.mutation.SetLike(v)
+	return _c
+}
+
+// SetNillableLike sets the "like" field if the given value is not nil.
+func (_c *FoodCreate) SetNillableLike(v *string) *FoodCreate {
+	if v != nil {
+		_c.SetLike(*v)
+	}
+	return _c
+}
+
+// SetGuessed sets the "guessed" field.
+func (_c *FoodCreate) SetGuessed(v []string) *FoodCreate {
+	_c.mutation.SetGuessed(v)
+	return _c
+}
+
 // SetAisle sets the "aisle" field.
 func (_c *FoodCreate) SetAisle(v string) *FoodCreate {
 	_c.mutation.SetAisle(v)
 	return _c
 }
 
-// SetNillableAisle sets the "aisle" field if the given value is not nil.
-func (_c *FoodCreate) SetNillableAisle(v *string) *FoodCreate {
+// SetUnit sets the "unit" field.
+func (_c *FoodCreate) SetUnit(v string) *FoodCreate {
+	_c.mutation.SetUnit(v)
+	return _c
+}
+
+// SetNillableUnit sets the "unit" field if the given value is not nil.
+func (_c *FoodCreate) SetNillableUnit(v *string) *FoodCreate {
 	if v != nil {
-		_c.SetAisle(*v)
+		_c.SetUnit(*v)
+	}
+	return _c
+}
+
+// SetKeepAmount sets the "keep_amount" field.
+func (_c *FoodCreate) SetKeepAmount(v float64) *FoodCreate {
+	_c.mutation.SetKeepAmount(v)
+	return _c
+}
+
+// SetNillableKeepAmount sets the "keep_amount" field if the given value is not nil.
+func (_c *FoodCreate) SetNillableKeepAmount(v *float64) *FoodCreate {
+	if v != nil {
+		_c.SetKeepAmount(*v)
+	}
+	return _c
+}
+
+// SetKeepUnit sets the "keep_unit" field.
+func (_c *FoodCreate) SetKeepUnit(v string) *FoodCreate {
+	_c.mutation.SetKeepUnit(v)
+	return _c
+}
+
+// SetNillableKeepUnit sets the "keep_unit" field if the given value is not nil.
+func (_c *FoodCreate) SetNillableKeepUnit(v *string) *FoodCreate {
+	if v != nil {
+		_c.SetKeepUnit(*v)
 	}
 	return _c
 }
@@ -221,6 +309,14 @@ func (_c *FoodCreate) SetID(v string) *FoodCreate {
 	return _c
 }
 
+// SetNillableID sets the "id" field if the given value is not nil.
+func (_c *FoodCreate) SetNillableID(v *string) *FoodCreate {
+	if v != nil {
+		_c.SetID(*v)
+	}
+	return _c
+}
+
 // AddPortionIDs adds the "portions" edge to the FoodPortion entity by IDs.
 func (_c *FoodCreate) AddPortionIDs(ids ...string) *FoodCreate {
 	_c.mutation.AddPortionIDs(ids...)
@@ -316,13 +412,21 @@ func (_c *FoodCreate) ExecX(ctx context.Context) {
 
 // defaults sets the default values of the builder before save.
 func (_c *FoodCreate) defaults() {
-	if _, ok := _c.mutation.Aisle(); !ok {
-		v := food.DefaultAisle
-		_c.mutation.SetAisle(v)
+	if _, ok := _c.mutation.Origin(); !ok {
+		v := food.DefaultOrigin
+		_c.mutation.SetOrigin(v)
+	}
+	if _, ok := _c.mutation.Thing(); !ok {
+		v := food.DefaultThing
+		_c.mutation.SetThing(v)
 	}
 	if _, ok := _c.mutation.Staple(); !ok {
 		v := food.DefaultStaple
 		_c.mutation.SetStaple(v)
+	}
+	if _, ok := _c.mutation.ID(); !ok {
+		v := food.DefaultID()
+		_c.mutation.SetID(v)
 	}
 }
 
@@ -336,12 +440,53 @@ func (_c *FoodCreate) check() error {
 			return &ValidationError{Name: "name", err: fmt.Errorf(`ent: validator failed for field "Food.name": %w`, err)}
 		}
 	}
+	if _, ok := _c.mutation.Origin(); !ok {
+		return &ValidationError{Name: "origin", err: errors.New(`ent: missing required field "Food.origin"`)}
+	}
+	if v, ok := _c.mutation.Origin(); ok {
+		if err := food.OriginValidator(v); err != nil {
+			return &ValidationError{Name: "origin", err: fmt.Errorf(`ent: validator failed for field "Food.origin": %w`, err)}
+		}
+	}
+	if _, ok := _c.mutation.Thing(); !ok {
+		return &ValidationError{Name: "thing", err: errors.New(`ent: missing required field "Food.thing"`)}
+	}
+	if v, ok := _c.mutation.Like(); ok {
+		if err := food.LikeValidator(v); err != nil {
+			return &ValidationError{Name: "like", err: fmt.Errorf(`ent: validator failed for field "Food.like": %w`, err)}
+		}
+	}
 	if _, ok := _c.mutation.Aisle(); !ok {
 		return &ValidationError{Name: "aisle", err: errors.New(`ent: missing required field "Food.aisle"`)}
 	}
 	if v, ok := _c.mutation.Aisle(); ok {
 		if err := food.AisleValidator(v); err != nil {
 			return &ValidationError{Name: "aisle", err: fmt.Errorf(`ent: validator failed for field "Food.aisle": %w`, err)}
+		}
+	}
+	if v, ok := _c.mutation.Unit(); ok {
+		if err := food.UnitValidator(v); err != nil {
+			return &ValidationError{Name: "unit", err: fmt.Errorf(`ent: validator failed for field "Food.unit": %w`, err)}
+		}
+	}
+	if v, ok := _c.mutation.KeepAmount(); ok {
+		if err := food.KeepAmountValidator(v); err != nil {
+			return &ValidationError{Name: "keep_amount", err: fmt.Errorf(`ent: validator failed for field "Food.keep_amount": %w`, err)}
+		}
+	}
+	if v, ok := _c.mutation.KeepUnit(); ok {
+		if err := food.KeepUnitValidator(v); err != nil {
+			return &ValidationError{Name: "keep_unit", err: fmt.Errorf(`ent: validator failed for field "Food.keep_unit": %w`, err)}
+		}
+	}
+	if v, ok := _c.mutation.Allergens(); ok {
+		if err := food.AllergensValidator(v); err != nil {
+			return &ValidationError{Name: "allergens", err: fmt.Errorf(`ent: validator failed for field "Food.allergens": %w`, err)}
+		}
+	}
+	if v, ok := _c.mutation.Diets(); ok {
+		if err := food.DietsValidator(v); err != nil {
+			return &ValidationError{Name: "diets", err: fmt.Errorf(`ent: validator failed for field "Food.diets": %w`, err)}
 		}
 	}
 	if v, ok := _c.mutation.Density(); ok {
@@ -445,9 +590,41 @@ func (_c *FoodCreate) createSpec() (*Food, *sqlgraph.CreateSpec) {
 		_spec.SetField(food.FieldAliases, field.TypeJSON, value)
 		_node.Aliases = value
 	}
+	if value, ok := _c.mutation.OwnNames(); ok {
+		_spec.SetField(food.FieldOwnNames, field.TypeJSON, value)
+		_node.OwnNames = value
+	}
+	if value, ok := _c.mutation.Origin(); ok {
+		_spec.SetField(food.FieldOrigin, field.TypeEnum, value)
+		_node.Origin = value
+	}
+	if value, ok := _c.mutation.Thing(); ok {
+		_spec.SetField(food.FieldThing, field.TypeBool, value)
+		_node.Thing = value
+	}
+	if value, ok := _c.mutation.Like(); ok {
+		_spec.SetField(food.FieldLike, field.TypeString, value)
+		_node.Like = &value
+	}
+	if value, ok := _c.mutation.Guessed(); ok {
+		_spec.SetField(food.FieldGuessed, field.TypeJSON, value)
+		_node.Guessed = value
+	}
 	if value, ok := _c.mutation.Aisle(); ok {
 		_spec.SetField(food.FieldAisle, field.TypeString, value)
 		_node.Aisle = value
+	}
+	if value, ok := _c.mutation.Unit(); ok {
+		_spec.SetField(food.FieldUnit, field.TypeString, value)
+		_node.Unit = &value
+	}
+	if value, ok := _c.mutation.KeepAmount(); ok {
+		_spec.SetField(food.FieldKeepAmount, field.TypeFloat64, value)
+		_node.KeepAmount = &value
+	}
+	if value, ok := _c.mutation.KeepUnit(); ok {
+		_spec.SetField(food.FieldKeepUnit, field.TypeString, value)
+		_node.KeepUnit = &value
 	}
 	if value, ok := _c.mutation.Allergens(); ok {
 		_spec.SetField(food.FieldAllergens, field.TypeJSON, value)

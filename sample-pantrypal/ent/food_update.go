@@ -64,6 +64,90 @@ func (_u *FoodUpdate) ClearAliases() *FoodUpdate {
 	return _u
 }
 
+// SetOwnNames sets the "own_names" field.
+func (_u *FoodUpdate) SetOwnNames(v []string) *FoodUpdate {
+	_u.mutation.SetOwnNames(v)
+	return _u
+}
+
+// AppendOwnNames appends value to the "own_names" field.
+func (_u *FoodUpdate) AppendOwnNames(v []string) *FoodUpdate {
+	_u.mutation.AppendOwnNames(v)
+	return _u
+}
+
+// ClearOwnNames clears the value of the "own_names" field.
+func (_u *FoodUpdate) ClearOwnNames() *FoodUpdate {
+	_u.mutation.ClearOwnNames()
+	return _u
+}
+
+// SetOrigin sets the "origin" field.
+func (_u *FoodUpdate) SetOrigin(v food.Origin) *FoodUpdate {
+	_u.mutation.SetOrigin(v)
+	return _u
+}
+
+// SetNillableOrigin sets the "origin" field if the given value is not nil.
+func (_u *FoodUpdate) SetNillableOrigin(v *food.Origin) *FoodUpdate {
+	if v != nil {
+		_u.SetOrigin(*v)
+	}
+	return _u
+}
+
+// SetThing sets the "thing" field.
+func (_u *FoodUpdate) SetThing(v bool) *FoodUpdate {
+	_u.mutation.SetThing(v)
+	return _u
+}
+
+// SetNillableThing sets the "thing" field if the given value is not nil.
+func (_u *FoodUpdate) SetNillableThing(v *bool) *FoodUpdate {
+	if v != nil {
+		_u.SetThing(*v)
+	}
+	return _u
+}
+
+// SetLike sets the "like" field.
+func (_u *FoodUpdate) SetLike(v string) *FoodUpdate {
+	_u.mutation.SetLike(v)
+	return _u
+}
+
+// SetNillableLike sets the "like" field if the given value is not nil.
+func (_u *FoodUpdate) SetNillableLike(v *string) *FoodUpdate {
+	if v != nil {
+		_u.SetLike(*v)
+	}
+	return _u
+}
+
+// ClearLike clears the value of the "like" field.
+func (_u *FoodUpdate) ClearLike() *FoodUpdate {
+	_u.mutation.ClearLike()
+	return _u
+}
+
+// SetGuessed sets the "guessed" field.
+func (_u *FoodUpdate) SetGuessed(v []string) *FoodUpdate {
+	_u.mutation.SetGuessed(v)
+	return _u
+}
+
+// AppendGuessed appends value to the "guessed" field.
+func (_u *FoodUpdate) AppendGuessed(v []string) *FoodUpdate {
+	_u.mutation.AppendGuessed(v)
+	return _u
+}
+
+// ClearGuessed clears the value of the "guessed" field.
+func (_u *FoodUpdate) ClearGuessed() *FoodUpdate {
+	_u.mutation.ClearGuessed()
+	return _u
+}
+
 // SetAisle sets the "aisle" field.
 func (_u *FoodUpdate) SetAisle(v string) *FoodUpdate {
 	_u.mutation.SetAisle(v)
@@ -75,6 +159,73 @@ func (_u *FoodUpdate) SetNillableAisle(v *string) *FoodUpdate {
 	if v != nil {
 		_u.SetAisle(*v)
 	}
+	return _u
+}
+
+// SetUnit sets the "unit" field.
+func (_u *FoodUpdate) SetUnit(v string) *FoodUpdate {
+	_u.mutation.SetUnit(v)
+	return _u
+}
+
+// SetNillableUnit sets the "unit" field if the given value is not nil.
+func (_u *FoodUpdate) SetNillableUnit(v *string) *FoodUpdate {
+	if v != nil {
+		_u.SetUnit(*v)
+	}
+	return _u
+}
+
+// ClearUnit clears the value of the "unit" field.
+func (_u *FoodUpdate) ClearUnit() *FoodUpdate {
+	_u.mutation.ClearUnit()
+	return _u
+}
+
+// SetKeepAmount sets the "keep_amount" field.
+func (_u *FoodUpdate) SetKeepAmount(v float64) *FoodUpdate {
+	_u.mutation.ResetKeepAmount()
+	_u.mutation.SetKeepAmount(v)
+	return _u
+}
+
+// SetNillableKeepAmount sets the "keep_amount" field if the given value is not nil.
+func (_u *FoodUpdate) SetNillableKeepAmount(v *float64) *FoodUpdate {
+	if v != nil {
+		_u.SetKeepAmount(*v)
+	}
+	return _u
+}
+
+// AddKeepAmount adds value to the "keep_amount" field.
+func (_u *FoodUpdate) AddKeepAmount(v float64) *FoodUpdate {
+	_u.mutation.AddKeepAmount(v)
+	return _u
+}
+
+// ClearKeepAmount clears the value of the "keep_amount" field.
+func (_u *FoodUpdate) ClearKeepAmount() *FoodUpdate {
+	_u.mutation.ClearKeepAmount()
+	return _u
+}
+
+// SetKeepUnit sets the "keep_unit" field.
+func (_u *FoodUpdate) SetKeepUnit(v string) *FoodUpdate {
+	_u.mutation.SetKeepUnit(v)
+	return _u
+}
+
+// SetNillableKeepUnit sets the "keep_unit" field if the given value is not nil.
+func (_u *FoodUpdate) SetNillableKeepUnit(v *string) *FoodUpdate {
+	if v != nil {
+		_u.SetKeepUnit(*v)
+	}
+	return _u
+}
+
+// ClearKeepUnit clears the value of the "keep_unit" field.
+func (_u *FoodUpdate) ClearKeepUnit() *FoodUpdate {
+	_u.mutation.ClearKeepUnit()
 	return _u
 }
 
@@ -574,9 +725,44 @@ func (_u *FoodUpdate) check() error {
 			return &ValidationError{Name: "name", err: fmt.Errorf(`ent: validator failed for field "Food.name": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.Origin(); ok {
+		if err := food.OriginValidator(v); err != nil {
+			return &ValidationError{Name: "origin", err: fmt.Errorf(`ent: validator failed for field "Food.origin": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Like(); ok {
+		if err := food.LikeValidator(v); err != nil {
+			return &ValidationError{Name: "like", err: fmt.Errorf(`ent: validator failed for field "Food.like": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.Aisle(); ok {
 		if err := food.AisleValidator(v); err != nil {
 			return &ValidationError{Name: "aisle", err: fmt.Errorf(`ent: validator failed for field "Food.aisle": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Unit(); ok {
+		if err := food.UnitValidator(v); err != nil {
+			return &ValidationError{Name: "unit", err: fmt.Errorf(`ent: validator failed for field "Food.unit": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.KeepAmount(); ok {
+		if err := food.KeepAmountValidator(v); err != nil {
+			return &ValidationError{Name: "keep_amount", err: fmt.Errorf(`ent: validator failed for field "Food.keep_amount": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.KeepUnit(); ok {
+		if err := food.KeepUnitValidator(v); err != nil {
+			return &ValidationError{Name: "keep_unit", err: fmt.Errorf(`ent: validator failed for field "Food.keep_unit": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Allergens(); ok {
+		if err := food.AllergensValidator(v); err != nil {
+			return &ValidationError{Name: "allergens", err: fmt.Errorf(`ent: validator failed for field "Food.allergens": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Diets(); ok {
+		if err := food.DietsValidator(v); err != nil {
+			return &ValidationError{Name: "diets", err: fmt.Errorf(`ent: validator failed for field "Food.diets": %w`, err)}
 		}
 	}
 	if v, ok := _u.mutation.Density(); ok {
@@ -658,8 +844,63 @@ func (_u *FoodUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.AliasesCleared() {
 		_spec.ClearField(food.FieldAliases, field.TypeJSON)
 	}
+	if value, ok := _u.mutation.OwnNames(); ok {
+		_spec.SetField(food.FieldOwnNames, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedOwnNames(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, food.FieldOwnNames, value)
+		})
+	}
+	if _u.mutation.OwnNamesCleared() {
+		_spec.ClearField(food.FieldOwnNames, field.TypeJSON)
+	}
+	if value, ok := _u.mutation.Origin(); ok {
+		_spec.SetField(food.FieldOrigin, field.TypeEnum, value)
+	}
+	if value, ok := _u.mutation.Thing(); ok {
+		_spec.SetField(food.FieldThing, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.Like(); ok {
+		_spec.SetField(food.FieldLike, field.TypeString, value)
+	}
+	if _u.mutation.LikeCleared() {
+		_spec.ClearField(food.FieldLike, field.TypeString)
+	}
+	if value, ok := _u.mutation.Guessed(); ok {
+		_spec.SetField(food.FieldGuessed, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedGuessed(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, food.FieldGuessed, value)
+		})
+	}
+	if _u.mutation.GuessedCleared() {
+		_spec.ClearField(food.FieldGuessed, field.TypeJSON)
+	}
 	if value, ok := _u.mutation.Aisle(); ok {
 		_spec.SetField(food.FieldAisle, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.Unit(); ok {
+		_spec.SetField(food.FieldUnit, field.TypeString, value)
+	}
+	if _u.mutation.UnitCleared() {
+		_spec.ClearField(food.FieldUnit, field.TypeString)
+	}
+	if value, ok := _u.mutation.KeepAmount(); ok {
+		_spec.SetField(food.FieldKeepAmount, field.TypeFloat64, value)
+	}
+	if value, ok := _u.mutation.AddedKeepAmount(); ok {
+		_spec.AddField(food.FieldKeepAmount, field.TypeFloat64, value)
+	}
+	if _u.mutation.KeepAmountCleared() {
+		_spec.ClearField(food.FieldKeepAmount, field.TypeFloat64)
+	}
+	if value, ok := _u.mutation.KeepUnit(); ok {
+		_spec.SetField(food.FieldKeepUnit, field.TypeString, value)
+	}
+	if _u.mutation.KeepUnitCleared() {
+		_spec.ClearField(food.FieldKeepUnit, field.TypeString)
 	}
 	if value, ok := _u.mutation.Allergens(); ok {
 		_spec.SetField(food.FieldAllergens, field.TypeJSON, value)
@@ -1005,6 +1246,90 @@ func (_u *FoodUpdateOne) ClearAliases() *FoodUpdateOne {
 	return _u
 }
 
+// SetOwnNames sets the "own_names" field.
+func (_u *FoodUpdateOne) SetOwnNames(v []string) *FoodUpdateOne {
+	_u.mutation.SetOwnNames(v)
+	return _u
+}
+
+// AppendOwnNames appends value to the "own_names" field.
+func (_u *FoodUpdateOne) AppendOwnNames(v []string) *FoodUpdateOne {
+	_u.mutation.AppendOwnNames(v)
+	return _u
+}
+
+// ClearOwnNames clears the value of the "own_names" field.
+func (_u *FoodUpdateOne) ClearOwnNames() *FoodUpdateOne {
+	_u.mutation.ClearOwnNames()
+	return _u
+}
+
+// SetOrigin sets the "origin" field.
+func (_u *FoodUpdateOne) SetOrigin(v food.Origin) *FoodUpdateOne {
+	_u.mutation.SetOrigin(v)
+	return _u
+}
+
+// SetNillableOrigin sets the "origin" field if the given value is not nil.
+func (_u *FoodUpdateOne) SetNillableOrigin(v *food.Origin) *FoodUpdateOne {
+	if v != nil {
+		_u.SetOrigin(*v)
+	}
+	return _u
+}
+
+// SetThing sets the "thing" field.
+func (_u *FoodUpdateOne) SetThing(v bool) *FoodUpdateOne {
+	_u.mutation.SetThing(v)
+	return _u
+}
+
+// SetNillableThing sets the "thing" field if the given value is not nil.
+func (_u *FoodUpdateOne) SetNillableThing(v *bool) *FoodUpdateOne {
+	if v != nil {
+		_u.SetThing(*v)
+	}
+	return _u
+}
+
+// SetLike sets the "like" field.
+func (_u *FoodUpdateOne) SetLike(v string) *FoodUpdateOne {
+	_u.mutation.SetLike(v)
+	return _u
+}
+
+// SetNillableLike sets the "like" field if the given value is not nil.
+func (_u *FoodUpdateOne) SetNillableLike(v *string) *FoodUpdateOne {
+	if v != nil {
+		_u.SetLike(*v)
+	}
+	return _u
+}
+
+// ClearLike clears the value of the "like" field.
+func (_u *FoodUpdateOne) ClearLike() *FoodUpdateOne {
+	_u.mutation.ClearLike()
+	return _u
+}
+
+// SetGuessed sets the "guessed" field.
+func (_u *FoodUpdateOne) SetGuessed(v []string) *FoodUpdateOne {
+	_u.mutation.SetGuessed(v)
+	return _u
+}
+
+// AppendGuessed appends value to the "guessed" field.
+func (_u *FoodUpdateOne) AppendGuessed(v []string) *FoodUpdateOne {
+	_u.mutation.AppendGuessed(v)
+	return _u
+}
+
+// ClearGuessed clears the value of the "guessed" field.
+func (_u *FoodUpdateOne) ClearGuessed() *FoodUpdateOne {
+	_u.mutation.ClearGuessed()
+	return _u
+}
+
 // SetAisle sets the "aisle" field.
 func (_u *FoodUpdateOne) SetAisle(v string) *FoodUpdateOne {
 	_u.mutation.SetAisle(v)
@@ -1016,6 +1341,73 @@ func (_u *FoodUpdateOne) SetNillableAisle(v *string) *FoodUpdateOne {
 	if v != nil {
 		_u.SetAisle(*v)
 	}
+	return _u
+}
+
+// SetUnit sets the "unit" field.
+func (_u *FoodUpdateOne) SetUnit(v string) *FoodUpdateOne {
+	_u.mutation.SetUnit(v)
+	return _u
+}
+
+// SetNillableUnit sets the "unit" field if the given value is not nil.
+func (_u *FoodUpdateOne) SetNillableUnit(v *string) *FoodUpdateOne {
+	if v != nil {
+		_u.SetUnit(*v)
+	}
+	return _u
+}
+
+// ClearUnit clears the value of the "unit" field.
+func (_u *FoodUpdateOne) ClearUnit() *FoodUpdateOne {
+	_u.mutation.ClearUnit()
+	return _u
+}
+
+// SetKeepAmount sets the "keep_amount" field.
+func (_u *FoodUpdateOne) SetKeepAmount(v float64) *FoodUpdateOne {
+	_u.mutation.ResetKeepAmount()
+	_u.mutation.SetKeepAmount(v)
+	return _u
+}
+
+// SetNillableKeepAmount sets the "keep_amount" field if the given value is not nil.
+func (_u *FoodUpdateOne) SetNillableKeepAmount(v *float64) *FoodUpdateOne {
+	if v != nil {
+		_u.SetKeepAmount(*v)
+	}
+	return _u
+}
+
+// AddKeepAmount adds value to the "keep_amount" field.
+func (_u *FoodUpdateOne) AddKeepAmount(v float64) *FoodUpdateOne {
+	_u.mutation.AddKeepAmount(v)
+	return _u
+}
+
+// ClearKeepAmount clears the value of the "keep_amount" field.
+func (_u *FoodUpdateOne) ClearKeepAmount() *FoodUpdateOne {
+	_u.mutation.ClearKeepAmount()
+	return _u
+}
+
+// SetKeepUnit sets the "keep_unit" field.
+func (_u *FoodUpdateOne) SetKeepUnit(v string) *FoodUpdateOne {
+	_u.mutation.SetKeepUnit(v)
+	return _u
+}
+
+// SetNillableKeepUnit sets the "keep_unit" field if the given value is not nil.
+func (_u *FoodUpdateOne) SetNillableKeepUnit(v *string) *FoodUpdateOne {
+	if v != nil {
+		_u.SetKeepUnit(*v)
+	}
+	return _u
+}
+
+// ClearKeepUnit clears the value of the "keep_unit" field.
+func (_u *FoodUpdateOne) ClearKeepUnit() *FoodUpdateOne {
+	_u.mutation.ClearKeepUnit()
 	return _u
 }
 
@@ -1528,9 +1920,44 @@ func (_u *FoodUpdateOne) check() error {
 			return &ValidationError{Name: "name", err: fmt.Errorf(`ent: validator failed for field "Food.name": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.Origin(); ok {
+		if err := food.OriginValidator(v); err != nil {
+			return &ValidationError{Name: "origin", err: fmt.Errorf(`ent: validator failed for field "Food.origin": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Like(); ok {
+		if err := food.LikeValidator(v); err != nil {
+			return &ValidationError{Name: "like", err: fmt.Errorf(`ent: validator failed for field "Food.like": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.Aisle(); ok {
 		if err := food.AisleValidator(v); err != nil {
 			return &ValidationError{Name: "aisle", err: fmt.Errorf(`ent: validator failed for field "Food.aisle": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Unit(); ok {
+		if err := food.UnitValidator(v); err != nil {
+			return &ValidationError{Name: "unit", err: fmt.Errorf(`ent: validator failed for field "Food.unit": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.KeepAmount(); ok {
+		if err := food.KeepAmountValidator(v); err != nil {
+			return &ValidationError{Name: "keep_amount", err: fmt.Errorf(`ent: validator failed for field "Food.keep_amount": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.KeepUnit(); ok {
+		if err := food.KeepUnitValidator(v); err != nil {
+			return &ValidationError{Name: "keep_unit", err: fmt.Errorf(`ent: validator failed for field "Food.keep_unit": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Allergens(); ok {
+		if err := food.AllergensValidator(v); err != nil {
+			return &ValidationError{Name: "allergens", err: fmt.Errorf(`ent: validator failed for field "Food.allergens": %w`, err)}
+		}
+	}
+	if v, ok := _u.mutation.Diets(); ok {
+		if err := food.DietsValidator(v); err != nil {
+			return &ValidationError{Name: "diets", err: fmt.Errorf(`ent: validator failed for field "Food.diets": %w`, err)}
 		}
 	}
 	if v, ok := _u.mutation.Density(); ok {
@@ -1629,8 +2056,63 @@ func (_u *FoodUpdateOne) sqlSave(ctx context.Context) (_node *Food, err error) {
 	if _u.mutation.AliasesCleared() {
 		_spec.ClearField(food.FieldAliases, field.TypeJSON)
 	}
+	if value, ok := _u.mutation.OwnNames(); ok {
+		_spec.SetField(food.FieldOwnNames, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedOwnNames(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, food.FieldOwnNames, value)
+		})
+	}
+	if _u.mutation.OwnNamesCleared() {
+		_spec.ClearField(food.FieldOwnNames, field.TypeJSON)
+	}
+	if value, ok := _u.mutation.Origin(); ok {
+		_spec.SetField(food.FieldOrigin, field.TypeEnum, value)
+	}
+	if value, ok := _u.mutation.Thing(); ok {
+		_spec.SetField(food.FieldThing, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.Like(); ok {
+		_spec.SetField(food.FieldLike, field.TypeString, value)
+	}
+	if _u.mutation.LikeCleared() {
+		_spec.ClearField(food.FieldLike, field.TypeString)
+	}
+	if value, ok := _u.mutation.Guessed(); ok {
+		_spec.SetField(food.FieldGuessed, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedGuessed(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, food.FieldGuessed, value)
+		})
+	}
+	if _u.mutation.GuessedCleared() {
+		_spec.ClearField(food.FieldGuessed, field.TypeJSON)
+	}
 	if value, ok := _u.mutation.Aisle(); ok {
 		_spec.SetField(food.FieldAisle, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.Unit(); ok {
+		_spec.SetField(food.FieldUnit, field.TypeString, value)
+	}
+	if _u.mutation.UnitCleared() {
+		_spec.ClearField(food.FieldUnit, field.TypeString)
+	}
+	if value, ok := _u.mutation.KeepAmount(); ok {
+		_spec.SetField(food.FieldKeepAmount, field.TypeFloat64, value)
+	}
+	if value, ok := _u.mutation.AddedKeepAmount(); ok {
+		_spec.AddField(food.FieldKeepAmount, field.TypeFloat64, value)
+	}
+	if _u.mutation.KeepAmountCleared() {
+		_spec.ClearField(food.FieldKeepAmount, field.TypeFloat64)
+	}
+	if value, ok := _u.mutation.KeepUnit(); ok {
+		_spec.SetField(food.FieldKeepUnit, field.TypeString, value)
+	}
+	if _u.mutation.KeepUnitCleared() {
+		_spec.ClearField(food.FieldKeepUnit, field.TypeString)
 	}
 	if value, ok := _u.mutation.Allergens(); ok {
 		_spec.SetField(food.FieldAllergens, field.TypeJSON, value)

@@ -44,6 +44,14 @@ func (_c *FoodPortionCreate) SetID(v string) *FoodPortionCreate {
 	return _c
 }
 
+// SetNillableID sets the "id" field if the given value is not nil.
+func (_c *FoodPortionCreate) SetNillableID(v *string) *FoodPortionCreate {
+	if v != nil {
+		_c.SetID(*v)
+	}
+	return _c
+}
+
 // SetFood sets the "food" edge to the Food entity.
 func (_c *FoodPortionCreate) SetFood(v *Food) *FoodPortionCreate {
 	return _c.SetFoodID(v.ID)
@@ -56,6 +64,7 @@ func (_c *FoodPortionCreate) Mutation() *FoodPortionMutation {
 
 // Save creates the FoodPortion in the database.
 func (_c *FoodPortionCreate) Save(ctx context.Context) (*FoodPortion, error) {
+	_c.defaults()
 	return withHooks(ctx, _c.sqlSave, _c.mutation, _c.hooks)
 }
 
@@ -78,6 +87,14 @@ func (_c *FoodPortionCreate) Exec(ctx context.Context) error {
 func (_c *FoodPortionCreate) ExecX(ctx context.Context) {
 	if err := _c.Exec(ctx); err != nil {
 		panic(err)
+	}
+}
+
+// defaults sets the default values of the builder before save.
+func (_c *FoodPortionCreate) defaults() {
+	if _, ok := _c.mutation.ID(); !ok {
+		v := foodportion.DefaultID()
+		_c.mutation.SetID(v)
 	}
 }
 
@@ -191,6 +208,7 @@ func (_c *FoodPortionCreateBulk) Save(ctx context.Context) ([]*FoodPortion, erro
 	for i := range _c.builders {
 		func(i int, root context.Context) {
 			builder := _c.builders[i]
+			builder.defaults()
 			var mut Mutator = MutateFunc(func(ctx context.Context, m Mutation) (Value, error) {
 				mutation, ok := m.(*FoodPortionMutation)
 				if !ok {

@@ -87,7 +87,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		opt(&o)
 	}
 	app := &shim.App{
-		SchemaHash: 660586463,
+		SchemaHash: 573449495,
 		Kinds:      koanKinds(),
 		Connect: func(set string, drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(set, drv, engine, o.clients)
@@ -411,23 +411,31 @@ func koanKindFood() *shim.Kind {
 			Resource: catalog.Resource{
 				Name:        "Food",
 				Aliases:     []string{"ingredient", "catalogue"},
-				Description: "What recipes, products and lots are about: one food, with aisle, allergens, density, nutrition per 100 g. The catalogue is the app's: agents only read it. find-food finds one by any of its names.",
-				Key:         catalog.Field{Name: "id", Description: "Made of the name; the same in every set.", Type: "id", Required: true, Immutable: true},
+				Description: "What recipes, products and lots are about: one food, with aisle, allergens, density, nutrition per 100 g; or a thing that is bought like one. The catalogue is the app's; a household adds foods of its own (make-food guesses what it is not told) and gives any of them names. find-food finds one by any of its names.",
+				Key:         catalog.Field{Name: "id", Description: "Made of the name; of the catalogue's foods the same in every set.", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
 					{Name: "name", Type: "string", Required: true, Searchable: true, MaxLength: new(int(120))},
 					{Name: "aliases", Description: "Other names, by which the action find-food knows it.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
-					{Name: "aisle", Description: "Where shops have it: produce, dairy, meat, seafood, bakery, frozen, dry ...", Type: "string", Default: json.RawMessage(`"other"`), MaxLength: new(int(40))},
-					{Name: "allergens", Description: "Of: gluten, crustaceans, eggs, fish, peanuts, soy, milk, nuts, celery, mustard, sesame, sulphites, lupin, molluscs.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
-					{Name: "diets", Description: "Whom it suits: vegan, vegetarian, pescatarian.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
+					{Name: "ownNames", Description: "Names that the household gives it beside them: foods of the catalogue take them, too. find-food knows it by them.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
+					{Name: "origin", Description: "catalogue: the same in every set; a household changes its ownNames, keepAmount and keepUnit alone. household: its own.", Type: "enum", Enum: []string{"catalogue", "household"}, ReadOnly: true, Default: json.RawMessage(`"catalogue"`)},
+					{Name: "thing", Description: "No food, such as toilet paper: it is bought and kept, and never cooked.", Type: "bool", Default: json.RawMessage("false")},
+					{Name: "like", Description: "Of a food of the household, the id of the food from which what nobody has said was guessed: send it with a new food, or the one with the most similar name is taken.", Type: "string", Nullable: true, MaxLength: new(int(64))},
+					{Name: "guessed", Description: "Which fields were guessed from like: aisle, allergens, diets, shelfLife, unit. Sending one of them says it.", Type: "json", Nullable: true, ReadOnly: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
+					{Name: "aisle", Description: "Where shops have it: produce, dairy, meat, seafood, bakery, frozen, dry ... Of a new food, guessed where it is not sent.", Type: "string", Generated: true, Example: json.RawMessage(`"dairy"`), MaxLength: new(int(40))},
+					{Name: "unit", Description: "In what the household counts it as a rule.", Type: "string", Nullable: true, Example: json.RawMessage(`"pack"`), MaxLength: new(int(20))},
+					{Name: "keepAmount", Description: "How much of it the household always wants in the house, in keepUnit: shop buys what is missing of it. null: it is bought when a meal needs it.", Type: "float", Nullable: true, Min: new(float64(0)), Max: new(float64(1e+06))},
+					{Name: "keepUnit", Description: "Unit of keepAmount.", Type: "string", Nullable: true, Example: json.RawMessage(`"g"`), MaxLength: new(int(20))},
+					{Name: "allergens", Description: "Of: gluten, crustaceans, eggs, fish, peanuts, soy, milk, nuts, celery, mustard, sesame, sulphites, lupin, molluscs.", Type: "json", Nullable: true, Generated: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
+					{Name: "diets", Description: "Whom it suits: vegan, vegetarian, pescatarian. What suits vegans suits all of them.", Type: "json", Nullable: true, Generated: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 					{Name: "density", Description: "Grams per millilitre; null: its volume says nothing about its weight.", Type: "float", Nullable: true},
 					{Name: "energyKcal", Description: "kcal per 100 g.", Type: "float", Nullable: true, Min: new(float64(0))},
 					{Name: "proteinG", Description: "Grams per 100 g.", Type: "float", Nullable: true, Min: new(float64(0))},
 					{Name: "carbohydrateG", Description: "Grams per 100 g.", Type: "float", Nullable: true, Min: new(float64(0))},
 					{Name: "fatG", Description: "Grams per 100 g.", Type: "float", Nullable: true, Min: new(float64(0))},
 					{Name: "fibreG", Description: "Grams per 100 g.", Type: "float", Nullable: true, Min: new(float64(0))},
-					{Name: "shelfLifePantry", Description: "Days that it keeps there; null: not there, or without limit.", Type: "int", Nullable: true, Min: new(float64(0))},
-					{Name: "shelfLifeFridge", Description: "Days that it keeps there; null: not there, or without limit.", Type: "int", Nullable: true, Min: new(float64(0))},
-					{Name: "shelfLifeFreezer", Description: "Days that it keeps there; null: not there, or without limit.", Type: "int", Nullable: true, Min: new(float64(0))},
+					{Name: "shelfLifePantry", Description: "Days that it keeps there; null: not there, or without limit.", Type: "int", Nullable: true, Generated: true, Min: new(float64(0))},
+					{Name: "shelfLifeFridge", Description: "Days that it keeps there; null: not there, or without limit.", Type: "int", Nullable: true, Generated: true, Min: new(float64(0))},
+					{Name: "shelfLifeFreezer", Description: "Days that it keeps there; null: not there, or without limit.", Type: "int", Nullable: true, Generated: true, Min: new(float64(0))},
 					{Name: "staple", Description: "Always in the house, such as salt: never counted, never bought by a plan.", Type: "bool", Default: json.RawMessage("false")},
 					{Name: "source", Description: "Where its figures are from.", Type: "string", Nullable: true, MaxLength: new(int(120))},
 				},
@@ -438,15 +446,23 @@ func koanKindFood() *shim.Kind {
 					{Name: "prices", Target: "Price", Many: true},
 				},
 				Sets:       []string{"default", "lake-house"},
-				ReadOnly:   true,
 				Searchable: true,
+				Cascades:   true,
 			},
 			Table: "foods",
 			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "text"},
 			Columns: []descriptor.Column{
 				{Field: "name", Ent: "name", Name: "name", Storage: "text"},
 				{Field: "aliases", Ent: "aliases", Name: "aliases", Storage: "json", Nullable: true},
+				{Field: "ownNames", Ent: "own_names", Name: "own_names", Storage: "json", Nullable: true},
+				{Field: "origin", Ent: "origin", Name: "origin", Storage: "text"},
+				{Field: "thing", Ent: "thing", Name: "thing", Storage: "bool"},
+				{Field: "like", Ent: "like", Name: "like", Storage: "text", Nullable: true},
+				{Field: "guessed", Ent: "guessed", Name: "guessed", Storage: "json", Nullable: true},
 				{Field: "aisle", Ent: "aisle", Name: "aisle", Storage: "text"},
+				{Field: "unit", Ent: "unit", Name: "unit", Storage: "text", Nullable: true},
+				{Field: "keepAmount", Ent: "keep_amount", Name: "keep_amount", Storage: "float", Nullable: true},
+				{Field: "keepUnit", Ent: "keep_unit", Name: "keep_unit", Storage: "text", Nullable: true},
 				{Field: "allergens", Ent: "allergens", Name: "allergens", Storage: "json", Nullable: true},
 				{Field: "diets", Ent: "diets", Name: "diets", Storage: "json", Nullable: true},
 				{Field: "density", Ent: "density", Name: "density", Storage: "float", Nullable: true},
@@ -539,8 +555,24 @@ func koanSetFood(m stdent.Mutation, column string, v any) error {
 		return shim.Text(v, x.SetName)
 	case "aliases":
 		return shim.JSON(v, x.SetAliases)
+	case "own_names":
+		return shim.JSON(v, x.SetOwnNames)
+	case "origin":
+		return shim.Text(v, x.SetOrigin)
+	case "thing":
+		return shim.Bool(v, x.SetThing)
+	case "like":
+		return shim.Text(v, x.SetLike)
+	case "guessed":
+		return shim.JSON(v, x.SetGuessed)
 	case "aisle":
 		return shim.Text(v, x.SetAisle)
+	case "unit":
+		return shim.Text(v, x.SetUnit)
+	case "keep_amount":
+		return shim.Float(v, x.SetKeepAmount)
+	case "keep_unit":
+		return shim.Text(v, x.SetKeepUnit)
 	case "allergens":
 		return shim.JSON(v, x.SetAllergens)
 	case "diets":
@@ -624,8 +656,8 @@ func koanKindFoodPortion() *shim.Kind {
 		Entity: &descriptor.Entity{
 			Resource: catalog.Resource{
 				Name:        "FoodPortion",
-				Description: "What one piece, clove, cup ... of a food weighs in grams. Kept by the app: agents only read it.",
-				Key:         catalog.Field{Name: "id", Type: "id", Required: true, Immutable: true},
+				Description: "What one piece, clove, cup ... of a food weighs in grams. Those of the catalogue's foods are the app's.",
+				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
 					{Name: "unit", Description: "piece, clove, tbsp, cup, can, bunch ...", Type: "string", Required: true, MaxLength: new(int(20))},
 					{Name: "grams", Description: "What one of it weighs.", Type: "float", Required: true},
@@ -634,8 +666,7 @@ func koanKindFoodPortion() *shim.Kind {
 				Edges: []catalog.Edge{
 					{Name: "food", Target: "Food", Required: true, Immutable: true, Reference: "foodId"},
 				},
-				Sets:     []string{"default", "lake-house"},
-				ReadOnly: true,
+				Sets: []string{"default", "lake-house"},
 			},
 			Table: "food_portions",
 			Key:   descriptor.Column{Field: "id", Ent: "id", Name: "id", Storage: "text"},
@@ -659,7 +690,7 @@ func koanKindFoodPortion() *shim.Kind {
 		},
 		Create: func(tx shim.Tx) shim.Write {
 			b := tx.(koanTx).tx.FoodPortion.Create()
-			return shim.Write{Mutation: b.Mutation(), Defaults: func() {}, Check: b.check, Save: func(ctx context.Context) (any, error) {
+			return shim.Write{Mutation: b.Mutation(), Defaults: b.defaults, Check: b.check, Save: func(ctx context.Context) (any, error) {
 				v, err := b.Save(ctx)
 				if err != nil {
 					return nil, err
@@ -742,7 +773,7 @@ func koanKindHousehold() *shim.Kind {
 				Key:         catalog.Field{Name: "id", Description: `Always "household": a set has one household.`, Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
 					{Name: "name", Type: "string", Default: json.RawMessage(`"Home"`), MaxLength: new(int(120))},
-					{Name: "members", Description: "Who eats here: [{name, portion, diet, allergies, dislikes}]. portion is 1 for an adult (or not sent), 0.5 for a small child. diet is none, pescatarian, vegetarian or vegan. Allergies are allergens as in Food.allergens, dislikes are names of foods.", Type: "json", Nullable: true},
+					{Name: "members", Description: "Who eats here: [{name, portion, diet, allergies, dislikes}]. portion is 1 for an adult (or not sent), 0.5 for a small child. diet is none, pescatarian, vegetarian or vegan. Allergies are allergens as in Food.allergens, or what people call them (dairy, shellfish, wheat), dislikes are names of foods.", Type: "json", Nullable: true},
 					{Name: "timeZone", Description: "IANA name. Today and tonight are days there.", Type: "string", Default: json.RawMessage(`"UTC"`), Example: json.RawMessage(`"Europe/Berlin"`), MaxLength: new(int(64))},
 					{Name: "currency", Description: "ISO 4217. All prices are in it.", Type: "string", Default: json.RawMessage(`"EUR"`), Example: json.RawMessage(`"EUR"`), Pattern: "^[A-Z]{3}$"},
 					{Name: "locale", Description: "BCP 47. en-US reads cups as US cups.", Type: "string", Default: json.RawMessage(`"en"`), Example: json.RawMessage(`"en-GB"`), MaxLength: new(int(20))},
@@ -1302,9 +1333,9 @@ func koanKindPantryItem() *shim.Kind {
 					{Name: "amount", Description: "How much is left, in unit.", Type: "float", Default: json.RawMessage("1"), Min: new(float64(0)), Max: new(float64(1e+06))},
 					{Name: "initialAmount", Description: "How much it was when it came, in unit.", Type: "float", Nullable: true, Min: new(float64(0)), Max: new(float64(1e+06))},
 					{Name: "unit", Description: "Unit of the amount: g, kg, ml, l, piece, or a unit that the food has a FoodPortion for (clove, can, bunch, tbsp, cup ...).", Type: "string", Default: json.RawMessage(`"piece"`), Example: json.RawMessage(`"g"`), MaxLength: new(int(20))},
-					{Name: "place", Description: "Another place brings another bestBefore, by the food's shelf life there, unless one is sent.", Aliases: []string{"location", "shelf"}, Type: "enum", Enum: []string{"pantry", "fridge", "freezer"}, Default: json.RawMessage(`"pantry"`)},
+					{Name: "place", Description: "Where it is; of a new lot, where its food is kept as a rule, if it is not sent. Another place brings another bestBefore, by the food's shelf life there, unless one is sent.", Aliases: []string{"location", "shelf"}, Type: "enum", Enum: []string{"pantry", "fridge", "freezer"}, Generated: true},
 					{Name: "status", Description: "Only available lots are in the house; the others say how a lot left it.", Type: "enum", Enum: []string{"available", "consumed", "expired", "wasted"}, Default: json.RawMessage(`"available"`)},
-					{Name: "bestBefore", Description: "The last good day; null: it keeps.", Aliases: []string{"expires", "expiry date", "expiring items", "best before", "use by", "goes off"}, Type: "day", Nullable: true},
+					{Name: "bestBefore", Description: "The last good day; null: it keeps. Of a new lot that does not say, by the food's shelf life at its place.", Aliases: []string{"expires", "expiry date", "expiring items", "best before", "use by", "goes off"}, Type: "day", Nullable: true, Generated: true},
 					{Name: "openedAt", Description: "The day on which it was opened; null: closed.", Type: "day", Nullable: true},
 					{Name: "unitPrice", Description: "What one unit of it cost, in the household's currency.", Type: "float", Nullable: true, Min: new(float64(0)), Max: new(float64(1e+06))},
 					{Name: "staple", Description: "There or not, never counted, such as salt.", Type: "bool", Default: json.RawMessage("false")},
@@ -2594,24 +2625,25 @@ func koanKindShoppingItem() *shim.Kind {
 				Description: "One line of a shopping list: how much of what, in which aisle, for which meals.",
 				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
-					{Name: "name", Description: "What to buy. Where foodId is not sent, the food of this name is looked up.", Type: "string", Required: true, Searchable: true, MaxLength: new(int(120))},
+					{Name: "name", Description: "What to buy. Where foodId is not sent, the food of this name is looked up, also when the name changes.", Type: "string", Required: true, Searchable: true, MaxLength: new(int(120))},
 					{Name: "amount", Description: "How much to buy, in unit; with packages, all of them together.", Type: "float", Default: json.RawMessage("1"), Min: new(float64(0)), Max: new(float64(1e+06))},
 					{Name: "unit", Description: "Unit of the amount: g, kg, ml, l, piece, or a unit that the food has a FoodPortion for (clove, can, bunch, tbsp, cup ...).", Type: "string", Default: json.RawMessage(`"piece"`), Example: json.RawMessage(`"g"`), MaxLength: new(int(20))},
 					{Name: "packages", Description: "How many packages of the product.", Type: "int", Nullable: true, Min: new(float64(1))},
 					{Name: "aisle", Description: "Where shops have it; that of the food, if one is known.", Type: "string", Default: json.RawMessage(`"other"`), MaxLength: new(int(40))},
 					{Name: "estimatedCost", Description: "What it will cost, by the latest price; null: no price is known.", Type: "float", Nullable: true, Min: new(float64(0)), Max: new(float64(1e+06))},
+					{Name: "forStock", Description: "shop put it here to keep what the household always wants in the house (Food.keepAmount); it takes it off again.", Type: "bool", Default: json.RawMessage("false")},
 					{Name: "bought", Description: "check-off sets it and puts the thing into the pantry.", Type: "bool", Default: json.RawMessage("false")},
 					{Name: "boughtAt", Type: "time", Nullable: true},
 					{Name: "note", Type: "string", Nullable: true, MaxLength: new(int(240))},
 					{Name: "version", Description: "Counts the changes; send it as ifVersion to change only what you have read.", Type: "int", ReadOnly: true, Default: json.RawMessage("1")},
-					{Name: "listId", Type: "id", Required: true, Immutable: true, Edge: "list"},
+					{Name: "listId", Description: "Another list moves the line there.", Type: "id", Required: true, Edge: "list"},
 					{Name: "foodId", Type: "id", Nullable: true, Edge: "food"},
 					{Name: "productId", Type: "id", Nullable: true, Edge: "product"},
 					{Name: "storeId", Type: "id", Nullable: true, Edge: "store"},
 					{Name: "lotId", Description: "The lot that it became when it was checked off.", Type: "id", Nullable: true, Edge: "lot"},
 				},
 				Edges: []catalog.Edge{
-					{Name: "list", Target: "ShoppingList", Required: true, Immutable: true, Reference: "listId"},
+					{Name: "list", Target: "ShoppingList", Required: true, Reference: "listId"},
 					{Name: "food", Target: "Food", Reference: "foodId"},
 					{Name: "product", Target: "Product", Reference: "productId"},
 					{Name: "store", Target: "Store", Reference: "storeId"},
@@ -2632,6 +2664,7 @@ func koanKindShoppingItem() *shim.Kind {
 				{Field: "packages", Ent: "packages", Name: "packages", Storage: "int", Nullable: true},
 				{Field: "aisle", Ent: "aisle", Name: "aisle", Storage: "text"},
 				{Field: "estimatedCost", Ent: "estimated_cost", Name: "estimated_cost", Storage: "float", Nullable: true},
+				{Field: "forStock", Ent: "for_stock", Name: "for_stock", Storage: "bool"},
 				{Field: "bought", Ent: "bought", Name: "bought", Storage: "bool"},
 				{Field: "boughtAt", Ent: "bought_at", Name: "bought_at", Storage: "time", Nullable: true},
 				{Field: "note", Ent: "note", Name: "note", Storage: "text", Nullable: true},
@@ -2726,6 +2759,8 @@ func koanSetShoppingItem(m stdent.Mutation, column string, v any) error {
 		return shim.Text(v, x.SetAisle)
 	case "estimated_cost":
 		return shim.Float(v, x.SetEstimatedCost)
+	case "for_stock":
+		return shim.Bool(v, x.SetForStock)
 	case "bought":
 		return shim.Bool(v, x.SetBought)
 	case "bought_at":

@@ -1115,7 +1115,18 @@ type FoodMutation struct {
 	name                  *string
 	aliases               *[]string
 	appendaliases         []string
+	own_names             *[]string
+	appendown_names       []string
+	origin                *food.Origin
+	thing                 *bool
+	like                  *string
+	guessed               *[]string
+	appendguessed         []string
 	aisle                 *string
+	unit                  *string
+	keep_amount           *float64
+	addkeep_amount        *float64
+	keep_unit             *string
 	allergens             *[]string
 	appendallergens       []string
 	diets                 *[]string
@@ -1363,6 +1374,257 @@ func (m *FoodMutation) ResetAliases() {
 	delete(m.clearedFields, food.FieldAliases)
 }
 
+// SetOwnNames sets the "own_names" field.
+func (m *FoodMutation) SetOwnNames(s []string) {
+	m.own_names = &s
+	m.appendown_names = nil
+}
+
+// OwnNames returns the value of the "own_names" field in the mutation.
+func (m *FoodMutation) OwnNames() (r []string, exists bool) {
+	v := m.own_names
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldOwnNames returns the old "own_names" field's value of the Food entity.
+// If the Food object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *FoodMutation) OldOwnNames(ctx context.Context) (v []string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldOwnNames is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldOwnNames requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldOwnNames: %w", err)
+	}
+	return oldValue.OwnNames, nil
+}
+
+// AppendOwnNames adds s to the "own_names" field.
+func (m *FoodMutation) AppendOwnNames(s []string) {
+	m.appendown_names = append(m.appendown_names, s...)
+}
+
+// AppendedOwnNames returns the list of values that were appended to the "own_names" field in this mutation.
+func (m *FoodMutation) AppendedOwnNames() ([]string, bool) {
+	if len(m.appendown_names) == 0 {
+		return nil, false
+	}
+	return m.appendown_names, true
+}
+
+// ClearOwnNames clears the value of the "own_names" field.
+func (m *FoodMutation) ClearOwnNames() {
+	m.own_names = nil
+	m.appendown_names = nil
+	m.clearedFields[food.FieldOwnNames] = struct{}{}
+}
+
+// OwnNamesCleared returns if the "own_names" field was cleared in this mutation.
+func (m *FoodMutation) OwnNamesCleared() bool {
+	_, ok := m.clearedFields[food.FieldOwnNames]
+	return ok
+}
+
+// ResetOwnNames resets all changes to the "own_names" field.
+func (m *FoodMutation) ResetOwnNames() {
+	m.own_names = nil
+	m.appendown_names = nil
+	delete(m.clearedFields, food.FieldOwnNames)
+}
+
+// SetOrigin sets the "origin" field.
+func (m *FoodMutation) SetOrigin(f food.Origin) {
+	m.origin = &f
+}
+
+// Origin returns the value of the "origin" field in the mutation.
+func (m *FoodMutation) Origin() (r food.Origin, exists bool) {
+	v := m.origin
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldOrigin returns the old "origin" field's value of the Food entity.
+// If the Food object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *FoodMutation) OldOrigin(ctx context.Context) (v food.Origin, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldOrigin is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldOrigin requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldOrigin: %w", err)
+	}
+	return oldValue.Origin, nil
+}
+
+// ResetOrigin resets all changes to the "origin" field.
+func (m *FoodMutation) ResetOrigin() {
+	m.origin = nil
+}
+
+// SetThing sets the "thing" field.
+func (m *FoodMutation) SetThing(b bool) {
+	m.thing = &b
+}
+
+// Thing returns the value of the "thing" field in the mutation.
+func (m *FoodMutation) Thing() (r bool, exists bool) {
+	v := m.thing
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldThing returns the old "thing" field's value of the Food entity.
+// If the Food object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *FoodMutation) OldThing(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldThing is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldThing requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldThing: %w", err)
+	}
+	return oldValue.Thing, nil
+}
+
+// ResetThing resets all changes to the "thing" field.
+func (m *FoodMutation) ResetThing() {
+	m.thing = nil
+}
+
+// SetLike sets the "like" field.
+func (m *FoodMutation) SetLike(s string) {
+	m.like = &s
+}
+
+// Like returns the value of the "like" field in the mutation.
+func (m *FoodMutation) Like() (r string, exists bool) {
+	v := m.like
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLike returns the old "like" field's value of the Food entity.
+// If the Food object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *FoodMutation) OldLike(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLike is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLike requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLike: %w", err)
+	}
+	return oldValue.Like, nil
+}
+
+// ClearLike clears the value of the "like" field.
+func (m *FoodMutation) ClearLike() {
+	m.like = nil
+	m.clearedFields[food.FieldLike] = struct{}{}
+}
+
+// LikeCleared returns if the "like" field was cleared in this mutation.
+func (m *FoodMutation) LikeCleared() bool {
+	_, ok := m.clearedFields[food.FieldLike]
+	return ok
+}
+
+// ResetLike resets all changes to the "like" field.
+func (m *FoodMutation) ResetLike() {
+	m.like = nil
+	delete(m.clearedFields, food.FieldLike)
+}
+
+// SetGuessed sets the "guessed" field.
+func (m *FoodMutation) SetGuessed(s []string) {
+	m.guessed = &s
+	m.appendguessed = nil
+}
+
+// Guessed returns the value of the "guessed" field in the mutation.
+func (m *FoodMutation) Guessed() (r []string, exists bool) {
+	v := m.guessed
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGuessed returns the old "guessed" field's value of the Food entity.
+// If the Food object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *FoodMutation) OldGuessed(ctx context.Context) (v []string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGuessed is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGuessed requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGuessed: %w", err)
+	}
+	return oldValue.Guessed, nil
+}
+
+// AppendGuessed adds s to the "guessed" field.
+func (m *FoodMutation) AppendGuessed(s []string) {
+	m.appendguessed = append(m.appendguessed, s...)
+}
+
+// AppendedGuessed returns the list of values that were appended to the "guessed" field in this mutation.
+func (m *FoodMutation) AppendedGuessed() ([]string, bool) {
+	if len(m.appendguessed) == 0 {
+		return nil, false
+	}
+	return m.appendguessed, true
+}
+
+// ClearGuessed clears the value of the "guessed" field.
+func (m *FoodMutation) ClearGuessed() {
+	m.guessed = nil
+	m.appendguessed = nil
+	m.clearedFields[food.FieldGuessed] = struct{}{}
+}
+
+// GuessedCleared returns if the "guessed" field was cleared in this mutation.
+func (m *FoodMutation) GuessedCleared() bool {
+	_, ok := m.clearedFields[food.FieldGuessed]
+	return ok
+}
+
+// ResetGuessed resets all changes to the "guessed" field.
+func (m *FoodMutation) ResetGuessed() {
+	m.guessed = nil
+	m.appendguessed = nil
+	delete(m.clearedFields, food.FieldGuessed)
+}
+
 // SetAisle sets the "aisle" field.
 func (m *FoodMutation) SetAisle(s string) {
 	m.aisle = &s
@@ -1397,6 +1659,174 @@ func (m *FoodMutation) OldAisle(ctx context.Context) (v string, err error) {
 // ResetAisle resets all changes to the "aisle" field.
 func (m *FoodMutation) ResetAisle() {
 	m.aisle = nil
+}
+
+// SetUnit sets the "unit" field.
+func (m *FoodMutation) SetUnit(s string) {
+	m.unit = &s
+}
+
+// Unit returns the value of the "unit" field in the mutation.
+func (m *FoodMutation) Unit() (r string, exists bool) {
+	v := m.unit
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUnit returns the old "unit" field's value of the Food entity.
+// If the Food object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *FoodMutation) OldUnit(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUnit is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUnit requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUnit: %w", err)
+	}
+	return oldValue.Unit, nil
+}
+
+// ClearUnit clears the value of the "unit" field.
+func (m *FoodMutation) ClearUnit() {
+	m.unit = nil
+	m.clearedFields[food.FieldUnit] = struct{}{}
+}
+
+// UnitCleared returns if the "unit" field was cleared in this mutation.
+func (m *FoodMutation) UnitCleared() bool {
+	_, ok := m.clearedFields[food.FieldUnit]
+	return ok
+}
+
+// ResetUnit resets all changes to the "unit" field.
+func (m *FoodMutation) ResetUnit() {
+	m.unit = nil
+	delete(m.clearedFields, food.FieldUnit)
+}
+
+// SetKeepAmount sets the "keep_amount" field.
+func (m *FoodMutation) SetKeepAmount(f float64) {
+	m.keep_amount = &f
+	m.addkeep_amount = nil
+}
+
+// KeepAmount returns the value of the "keep_amount" field in the mutation.
+func (m *FoodMutation) KeepAmount() (r float64, exists bool) {
+	v := m.keep_amount
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldKeepAmount returns the old "keep_amount" field's value of the Food entity.
+// If the Food object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *FoodMutation) OldKeepAmount(ctx context.Context) (v *float64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldKeepAmount is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldKeepAmount requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldKeepAmount: %w", err)
+	}
+	return oldValue.KeepAmount, nil
+}
+
+// AddKeepAmount adds f to the "keep_amount" field.
+func (m *FoodMutation) AddKeepAmount(f float64) {
+	if m.addkeep_amount != nil {
+		*m.addkeep_amount += f
+	} else {
+		m.addkeep_amount = &f
+	}
+}
+
+// AddedKeepAmount returns the value that was added to the "keep_amount" field in this mutation.
+func (m *FoodMutation) AddedKeepAmount() (r float64, exists bool) {
+	v := m.addkeep_amount
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearKeepAmount clears the value of the "keep_amount" field.
+func (m *FoodMutation) ClearKeepAmount() {
+	m.keep_amount = nil
+	m.addkeep_amount = nil
+	m.clearedFields[food.FieldKeepAmount] = struct{}{}
+}
+
+// KeepAmountCleared returns if the "keep_amount" field was cleared in this mutation.
+func (m *FoodMutation) KeepAmountCleared() bool {
+	_, ok := m.clearedFields[food.FieldKeepAmount]
+	return ok
+}
+
+// ResetKeepAmount resets all changes to the "keep_amount" field.
+func (m *FoodMutation) ResetKeepAmount() {
+	m.keep_amount = nil
+	m.addkeep_amount = nil
+	delete(m.clearedFields, food.FieldKeepAmount)
+}
+
+// SetKeepUnit sets the "keep_unit" field.
+func (m *FoodMutation) SetKeepUnit(s string) {
+	m.keep_unit = &s
+}
+
+// KeepUnit returns the value of the "keep_unit" field in the mutation.
+func (m *FoodMutation) KeepUnit() (r string, exists bool) {
+	v := m.keep_unit
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldKeepUnit returns the old "keep_unit" field's value of the Food entity.
+// If the Food object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *FoodMutation) OldKeepUnit(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldKeepUnit is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldKeepUnit requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldKeepUnit: %w", err)
+	}
+	return oldValue.KeepUnit, nil
+}
+
+// ClearKeepUnit clears the value of the "keep_unit" field.
+func (m *FoodMutation) ClearKeepUnit() {
+	m.keep_unit = nil
+	m.clearedFields[food.FieldKeepUnit] = struct{}{}
+}
+
+// KeepUnitCleared returns if the "keep_unit" field was cleared in this mutation.
+func (m *FoodMutation) KeepUnitCleared() bool {
+	_, ok := m.clearedFields[food.FieldKeepUnit]
+	return ok
+}
+
+// ResetKeepUnit resets all changes to the "keep_unit" field.
+func (m *FoodMutation) ResetKeepUnit() {
+	m.keep_unit = nil
+	delete(m.clearedFields, food.FieldKeepUnit)
 }
 
 // SetAllergens sets the "allergens" field.
@@ -2494,15 +2924,39 @@ func (m *FoodMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *FoodMutation) Fields() []string {
-	fields := make([]string, 0, 16)
+	fields := make([]string, 0, 24)
 	if m.name != nil {
 		fields = append(fields, food.FieldName)
 	}
 	if m.aliases != nil {
 		fields = append(fields, food.FieldAliases)
 	}
+	if m.own_names != nil {
+		fields = append(fields, food.FieldOwnNames)
+	}
+	if m.origin != nil {
+		fields = append(fields, food.FieldOrigin)
+	}
+	if m.thing != nil {
+		fields = append(fields, food.FieldThing)
+	}
+	if m.like != nil {
+		fields = append(fields, food.FieldLike)
+	}
+	if m.guessed != nil {
+		fields = append(fields, food.FieldGuessed)
+	}
 	if m.aisle != nil {
 		fields = append(fields, food.FieldAisle)
+	}
+	if m.unit != nil {
+		fields = append(fields, food.FieldUnit)
+	}
+	if m.keep_amount != nil {
+		fields = append(fields, food.FieldKeepAmount)
+	}
+	if m.keep_unit != nil {
+		fields = append(fields, food.FieldKeepUnit)
 	}
 	if m.allergens != nil {
 		fields = append(fields, food.FieldAllergens)
@@ -2555,8 +3009,24 @@ func (m *FoodMutation) Field(name string) (ent.Value, bool) {
 		return m.Name()
 	case food.FieldAliases:
 		return m.Aliases()
+	case food.FieldOwnNames:
+		return m.OwnNames()
+	case food.FieldOrigin:
+		return m.Origin()
+	case food.FieldThing:
+		return m.Thing()
+	case food.FieldLike:
+		return m.Like()
+	case food.FieldGuessed:
+		return m.Guessed()
 	case food.FieldAisle:
 		return m.Aisle()
+	case food.FieldUnit:
+		return m.Unit()
+	case food.FieldKeepAmount:
+		return m.KeepAmount()
+	case food.FieldKeepUnit:
+		return m.KeepUnit()
 	case food.FieldAllergens:
 		return m.Allergens()
 	case food.FieldDiets:
@@ -2596,8 +3066,24 @@ func (m *FoodMutation) OldField(ctx context.Context, name string) (ent.Value, er
 		return m.OldName(ctx)
 	case food.FieldAliases:
 		return m.OldAliases(ctx)
+	case food.FieldOwnNames:
+		return m.OldOwnNames(ctx)
+	case food.FieldOrigin:
+		return m.OldOrigin(ctx)
+	case food.FieldThing:
+		return m.OldThing(ctx)
+	case food.FieldLike:
+		return m.OldLike(ctx)
+	case food.FieldGuessed:
+		return m.OldGuessed(ctx)
 	case food.FieldAisle:
 		return m.OldAisle(ctx)
+	case food.FieldUnit:
+		return m.OldUnit(ctx)
+	case food.FieldKeepAmount:
+		return m.OldKeepAmount(ctx)
+	case food.FieldKeepUnit:
+		return m.OldKeepUnit(ctx)
 	case food.FieldAllergens:
 		return m.OldAllergens(ctx)
 	case food.FieldDiets:
@@ -2647,12 +3133,68 @@ func (m *FoodMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetAliases(v)
 		return nil
+	case food.FieldOwnNames:
+		v, ok := value.([]string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetOwnNames(v)
+		return nil
+	case food.FieldOrigin:
+		v, ok := value.(food.Origin)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetOrigin(v)
+		return nil
+	case food.FieldThing:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetThing(v)
+		return nil
+	case food.FieldLike:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLike(v)
+		return nil
+	case food.FieldGuessed:
+		v, ok := value.([]string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGuessed(v)
+		return nil
 	case food.FieldAisle:
 		v, ok := value.(string)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetAisle(v)
+		return nil
+	case food.FieldUnit:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUnit(v)
+		return nil
+	case food.FieldKeepAmount:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetKeepAmount(v)
+		return nil
+	case food.FieldKeepUnit:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetKeepUnit(v)
 		return nil
 	case food.FieldAllergens:
 		v, ok := value.([]string)
@@ -2753,6 +3295,9 @@ func (m *FoodMutation) SetField(name string, value ent.Value) error {
 // this mutation.
 func (m *FoodMutation) AddedFields() []string {
 	var fields []string
+	if m.addkeep_amount != nil {
+		fields = append(fields, food.FieldKeepAmount)
+	}
 	if m.adddensity != nil {
 		fields = append(fields, food.FieldDensity)
 	}
@@ -2788,6 +3333,8 @@ func (m *FoodMutation) AddedFields() []string {
 // was not set, or was not defined in the schema.
 func (m *FoodMutation) AddedField(name string) (ent.Value, bool) {
 	switch name {
+	case food.FieldKeepAmount:
+		return m.AddedKeepAmount()
 	case food.FieldDensity:
 		return m.AddedDensity()
 	case food.FieldEnergyKcal:
@@ -2815,6 +3362,13 @@ func (m *FoodMutation) AddedField(name string) (ent.Value, bool) {
 // type.
 func (m *FoodMutation) AddField(name string, value ent.Value) error {
 	switch name {
+	case food.FieldKeepAmount:
+		v, ok := value.(float64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddKeepAmount(v)
+		return nil
 	case food.FieldDensity:
 		v, ok := value.(float64)
 		if !ok {
@@ -2889,6 +3443,24 @@ func (m *FoodMutation) ClearedFields() []string {
 	if m.FieldCleared(food.FieldAliases) {
 		fields = append(fields, food.FieldAliases)
 	}
+	if m.FieldCleared(food.FieldOwnNames) {
+		fields = append(fields, food.FieldOwnNames)
+	}
+	if m.FieldCleared(food.FieldLike) {
+		fields = append(fields, food.FieldLike)
+	}
+	if m.FieldCleared(food.FieldGuessed) {
+		fields = append(fields, food.FieldGuessed)
+	}
+	if m.FieldCleared(food.FieldUnit) {
+		fields = append(fields, food.FieldUnit)
+	}
+	if m.FieldCleared(food.FieldKeepAmount) {
+		fields = append(fields, food.FieldKeepAmount)
+	}
+	if m.FieldCleared(food.FieldKeepUnit) {
+		fields = append(fields, food.FieldKeepUnit)
+	}
 	if m.FieldCleared(food.FieldAllergens) {
 		fields = append(fields, food.FieldAllergens)
 	}
@@ -2942,6 +3514,24 @@ func (m *FoodMutation) ClearField(name string) error {
 	case food.FieldAliases:
 		m.ClearAliases()
 		return nil
+	case food.FieldOwnNames:
+		m.ClearOwnNames()
+		return nil
+	case food.FieldLike:
+		m.ClearLike()
+		return nil
+	case food.FieldGuessed:
+		m.ClearGuessed()
+		return nil
+	case food.FieldUnit:
+		m.ClearUnit()
+		return nil
+	case food.FieldKeepAmount:
+		m.ClearKeepAmount()
+		return nil
+	case food.FieldKeepUnit:
+		m.ClearKeepUnit()
+		return nil
 	case food.FieldAllergens:
 		m.ClearAllergens()
 		return nil
@@ -2992,8 +3582,32 @@ func (m *FoodMutation) ResetField(name string) error {
 	case food.FieldAliases:
 		m.ResetAliases()
 		return nil
+	case food.FieldOwnNames:
+		m.ResetOwnNames()
+		return nil
+	case food.FieldOrigin:
+		m.ResetOrigin()
+		return nil
+	case food.FieldThing:
+		m.ResetThing()
+		return nil
+	case food.FieldLike:
+		m.ResetLike()
+		return nil
+	case food.FieldGuessed:
+		m.ResetGuessed()
+		return nil
 	case food.FieldAisle:
 		m.ResetAisle()
+		return nil
+	case food.FieldUnit:
+		m.ResetUnit()
+		return nil
+	case food.FieldKeepAmount:
+		m.ResetKeepAmount()
+		return nil
+	case food.FieldKeepUnit:
+		m.ResetKeepUnit()
 		return nil
 	case food.FieldAllergens:
 		m.ResetAllergens()
@@ -17391,6 +18005,7 @@ type ShoppingItemMutation struct {
 	aisle             *string
 	estimated_cost    *float64
 	addestimated_cost *float64
+	for_stock         *bool
 	bought            *bool
 	bought_at         *time.Time
 	note              *string
@@ -17821,6 +18436,42 @@ func (m *ShoppingItemMutation) ResetEstimatedCost() {
 	m.estimated_cost = nil
 	m.addestimated_cost = nil
 	delete(m.clearedFields, shoppingitem.FieldEstimatedCost)
+}
+
+// SetForStock sets the "for_stock" field.
+func (m *ShoppingItemMutation) SetForStock(b bool) {
+	m.for_stock = &b
+}
+
+// ForStock returns the value of the "for_stock" field in the mutation.
+func (m *ShoppingItemMutation) ForStock() (r bool, exists bool) {
+	v := m.for_stock
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldForStock returns the old "for_stock" field's value of the ShoppingItem entity.
+// If the ShoppingItem object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ShoppingItemMutation) OldForStock(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldForStock is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldForStock requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldForStock: %w", err)
+	}
+	return oldValue.ForStock, nil
+}
+
+// ResetForStock resets all changes to the "for_stock" field.
+func (m *ShoppingItemMutation) ResetForStock() {
+	m.for_stock = nil
 }
 
 // SetBought sets the "bought" field.
@@ -18468,7 +19119,7 @@ func (m *ShoppingItemMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *ShoppingItemMutation) Fields() []string {
-	fields := make([]string, 0, 15)
+	fields := make([]string, 0, 16)
 	if m.name != nil {
 		fields = append(fields, shoppingitem.FieldName)
 	}
@@ -18486,6 +19137,9 @@ func (m *ShoppingItemMutation) Fields() []string {
 	}
 	if m.estimated_cost != nil {
 		fields = append(fields, shoppingitem.FieldEstimatedCost)
+	}
+	if m.for_stock != nil {
+		fields = append(fields, shoppingitem.FieldForStock)
 	}
 	if m.bought != nil {
 		fields = append(fields, shoppingitem.FieldBought)
@@ -18534,6 +19188,8 @@ func (m *ShoppingItemMutation) Field(name string) (ent.Value, bool) {
 		return m.Aisle()
 	case shoppingitem.FieldEstimatedCost:
 		return m.EstimatedCost()
+	case shoppingitem.FieldForStock:
+		return m.ForStock()
 	case shoppingitem.FieldBought:
 		return m.Bought()
 	case shoppingitem.FieldBoughtAt:
@@ -18573,6 +19229,8 @@ func (m *ShoppingItemMutation) OldField(ctx context.Context, name string) (ent.V
 		return m.OldAisle(ctx)
 	case shoppingitem.FieldEstimatedCost:
 		return m.OldEstimatedCost(ctx)
+	case shoppingitem.FieldForStock:
+		return m.OldForStock(ctx)
 	case shoppingitem.FieldBought:
 		return m.OldBought(ctx)
 	case shoppingitem.FieldBoughtAt:
@@ -18641,6 +19299,13 @@ func (m *ShoppingItemMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetEstimatedCost(v)
+		return nil
+	case shoppingitem.FieldForStock:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetForStock(v)
 		return nil
 	case shoppingitem.FieldBought:
 		v, ok := value.(bool)
@@ -18873,6 +19538,9 @@ func (m *ShoppingItemMutation) ResetField(name string) error {
 		return nil
 	case shoppingitem.FieldEstimatedCost:
 		m.ResetEstimatedCost()
+		return nil
+	case shoppingitem.FieldForStock:
+		m.ResetForStock()
 		return nil
 	case shoppingitem.FieldBought:
 		m.ResetBought()

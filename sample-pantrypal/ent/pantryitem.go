@@ -30,7 +30,7 @@ type PantryItem struct {
 	InitialAmount *float64 `json:"initial_amount,omitempty"`
 	// Unit of the amount: g, kg, ml, l, piece, or a unit that the food has a FoodPortion for (clove, can, bunch, tbsp, cup ...).
 	Unit string `json:"unit,omitempty"`
-	// Another place brings another bestBefore, by the food's shelf life there, unless one is sent.
+	// Where it is; of a new lot, where its food is kept as a rule, if it is not sent. Another place brings another bestBefore, by the food's shelf life there, unless one is sent.
 	Place pantryitem.Place `json:"place,omitempty"`
 	// Only available lots are in the house; the others say how a lot left it.
 	Status pantryitem.Status `json:"status,omitempty"`

@@ -79,14 +79,6 @@ func (_c *PantryItemCreate) SetPlace(v pantryitem.Place) *PantryItemCreate {
 	return _c
 }
 
-// SetNillablePlace sets the "place" field if the given value is not nil.
-func (_c *PantryItemCreate) SetNillablePlace(v *pantryitem.Place) *PantryItemCreate {
-	if v != nil {
-		_c.SetPlace(*v)
-	}
-	return _c
-}
-
 // SetStatus sets the "status" field.
 func (_c *PantryItemCreate) SetStatus(v pantryitem.Status) *PantryItemCreate {
 	_c.mutation.SetStatus(v)
@@ -364,10 +356,6 @@ func (_c *PantryItemCreate) defaults() {
 	if _, ok := _c.mutation.Unit(); !ok {
 		v := pantryitem.DefaultUnit
 		_c.mutation.SetUnit(v)
-	}
-	if _, ok := _c.mutation.Place(); !ok {
-		v := pantryitem.DefaultPlace
-		_c.mutation.SetPlace(v)
 	}
 	if _, ok := _c.mutation.Status(); !ok {
 		v := pantryitem.DefaultStatus

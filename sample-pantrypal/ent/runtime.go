@@ -116,10 +116,16 @@ func init() {
 			return nil
 		}
 	}()
+	// foodDescThing is the schema descriptor for thing field.
+	foodDescThing := foodFields[5].Descriptor()
+	// food.DefaultThing holds the default value on creation for the thing field.
+	food.DefaultThing = foodDescThing.Default.(bool)
+	// foodDescLike is the schema descriptor for like field.
+	foodDescLike := foodFields[6].Descriptor()
+	// food.LikeValidator is a validator for the "like" field. It is called by the builders before save.
+	food.LikeValidator = foodDescLike.Validators[0].(func(string) error)
 	// foodDescAisle is the schema descriptor for aisle field.
-	foodDescAisle := foodFields[3].Descriptor()
-	// food.DefaultAisle holds the default value on creation for the aisle field.
-	food.DefaultAisle = foodDescAisle.Default.(string)
+	foodDescAisle := foodFields[8].Descriptor()
 	// food.AisleValidator is a validator for the "aisle" field. It is called by the builders before save.
 	food.AisleValidator = func() func(string) error {
 		validators := foodDescAisle.Validators
@@ -136,52 +142,117 @@ func init() {
 			return nil
 		}
 	}()
+	// foodDescUnit is the schema descriptor for unit field.
+	foodDescUnit := foodFields[9].Descriptor()
+	// food.UnitValidator is a validator for the "unit" field. It is called by the builders before save.
+	food.UnitValidator = func() func(string) error {
+		validators := foodDescUnit.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(unit string) error {
+			for _, fn := range fns {
+				if err := fn(unit); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// foodDescKeepAmount is the schema descriptor for keep_amount field.
+	foodDescKeepAmount := foodFields[10].Descriptor()
+	// food.KeepAmountValidator is a validator for the "keep_amount" field. It is called by the builders before save.
+	food.KeepAmountValidator = func() func(float64) error {
+		validators := foodDescKeepAmount.Validators
+		fns := [...]func(float64) error{
+			validators[0].(func(float64) error),
+			validators[1].(func(float64) error),
+		}
+		return func(keep_amount float64) error {
+			for _, fn := range fns {
+				if err := fn(keep_amount); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// foodDescKeepUnit is the schema descriptor for keep_unit field.
+	foodDescKeepUnit := foodFields[11].Descriptor()
+	// food.KeepUnitValidator is a validator for the "keep_unit" field. It is called by the builders before save.
+	food.KeepUnitValidator = func() func(string) error {
+		validators := foodDescKeepUnit.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+			validators[2].(func(string) error),
+		}
+		return func(keep_unit string) error {
+			for _, fn := range fns {
+				if err := fn(keep_unit); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
+	// foodDescAllergens is the schema descriptor for allergens field.
+	foodDescAllergens := foodFields[12].Descriptor()
+	// food.AllergensValidator is a validator for the "allergens" field. It is called by the builders before save.
+	food.AllergensValidator = foodDescAllergens.Validators[0].(func([]string) error)
+	// foodDescDiets is the schema descriptor for diets field.
+	foodDescDiets := foodFields[13].Descriptor()
+	// food.DietsValidator is a validator for the "diets" field. It is called by the builders before save.
+	food.DietsValidator = foodDescDiets.Validators[0].(func([]string) error)
 	// foodDescDensity is the schema descriptor for density field.
-	foodDescDensity := foodFields[6].Descriptor()
+	foodDescDensity := foodFields[14].Descriptor()
 	// food.DensityValidator is a validator for the "density" field. It is called by the builders before save.
 	food.DensityValidator = foodDescDensity.Validators[0].(func(float64) error)
 	// foodDescEnergyKcal is the schema descriptor for energy_kcal field.
-	foodDescEnergyKcal := foodFields[7].Descriptor()
+	foodDescEnergyKcal := foodFields[15].Descriptor()
 	// food.EnergyKcalValidator is a validator for the "energy_kcal" field. It is called by the builders before save.
 	food.EnergyKcalValidator = foodDescEnergyKcal.Validators[0].(func(float64) error)
 	// foodDescProteinG is the schema descriptor for protein_g field.
-	foodDescProteinG := foodFields[8].Descriptor()
+	foodDescProteinG := foodFields[16].Descriptor()
 	// food.ProteinGValidator is a validator for the "protein_g" field. It is called by the builders before save.
 	food.ProteinGValidator = foodDescProteinG.Validators[0].(func(float64) error)
 	// foodDescCarbohydrateG is the schema descriptor for carbohydrate_g field.
-	foodDescCarbohydrateG := foodFields[9].Descriptor()
+	foodDescCarbohydrateG := foodFields[17].Descriptor()
 	// food.CarbohydrateGValidator is a validator for the "carbohydrate_g" field. It is called by the builders before save.
 	food.CarbohydrateGValidator = foodDescCarbohydrateG.Validators[0].(func(float64) error)
 	// foodDescFatG is the schema descriptor for fat_g field.
-	foodDescFatG := foodFields[10].Descriptor()
+	foodDescFatG := foodFields[18].Descriptor()
 	// food.FatGValidator is a validator for the "fat_g" field. It is called by the builders before save.
 	food.FatGValidator = foodDescFatG.Validators[0].(func(float64) error)
 	// foodDescFibreG is the schema descriptor for fibre_g field.
-	foodDescFibreG := foodFields[11].Descriptor()
+	foodDescFibreG := foodFields[19].Descriptor()
 	// food.FibreGValidator is a validator for the "fibre_g" field. It is called by the builders before save.
 	food.FibreGValidator = foodDescFibreG.Validators[0].(func(float64) error)
 	// foodDescShelfLifePantry is the schema descriptor for shelf_life_pantry field.
-	foodDescShelfLifePantry := foodFields[12].Descriptor()
+	foodDescShelfLifePantry := foodFields[20].Descriptor()
 	// food.ShelfLifePantryValidator is a validator for the "shelf_life_pantry" field. It is called by the builders before save.
 	food.ShelfLifePantryValidator = foodDescShelfLifePantry.Validators[0].(func(int) error)
 	// foodDescShelfLifeFridge is the schema descriptor for shelf_life_fridge field.
-	foodDescShelfLifeFridge := foodFields[13].Descriptor()
+	foodDescShelfLifeFridge := foodFields[21].Descriptor()
 	// food.ShelfLifeFridgeValidator is a validator for the "shelf_life_fridge" field. It is called by the builders before save.
 	food.ShelfLifeFridgeValidator = foodDescShelfLifeFridge.Validators[0].(func(int) error)
 	// foodDescShelfLifeFreezer is the schema descriptor for shelf_life_freezer field.
-	foodDescShelfLifeFreezer := foodFields[14].Descriptor()
+	foodDescShelfLifeFreezer := foodFields[22].Descriptor()
 	// food.ShelfLifeFreezerValidator is a validator for the "shelf_life_freezer" field. It is called by the builders before save.
 	food.ShelfLifeFreezerValidator = foodDescShelfLifeFreezer.Validators[0].(func(int) error)
 	// foodDescStaple is the schema descriptor for staple field.
-	foodDescStaple := foodFields[15].Descriptor()
+	foodDescStaple := foodFields[23].Descriptor()
 	// food.DefaultStaple holds the default value on creation for the staple field.
 	food.DefaultStaple = foodDescStaple.Default.(bool)
 	// foodDescSource is the schema descriptor for source field.
-	foodDescSource := foodFields[16].Descriptor()
+	foodDescSource := foodFields[24].Descriptor()
 	// food.SourceValidator is a validator for the "source" field. It is called by the builders before save.
 	food.SourceValidator = foodDescSource.Validators[0].(func(string) error)
 	// foodDescID is the schema descriptor for id field.
 	foodDescID := foodFields[0].Descriptor()
+	// food.DefaultID holds the default value on creation for the id field.
+	food.DefaultID = foodDescID.Default.(func() string)
 	// food.IDValidator is a validator for the "id" field. It is called by the builders before save.
 	food.IDValidator = func() func(string) error {
 		validators := foodDescID.Validators
@@ -208,6 +279,7 @@ func init() {
 		fns := [...]func(string) error{
 			validators[0].(func(string) error),
 			validators[1].(func(string) error),
+			validators[2].(func(string) error),
 		}
 		return func(unit string) error {
 			for _, fn := range fns {
@@ -224,6 +296,8 @@ func init() {
 	foodportion.GramsValidator = foodportionDescGrams.Validators[0].(func(float64) error)
 	// foodportionDescID is the schema descriptor for id field.
 	foodportionDescID := foodportionFields[0].Descriptor()
+	// foodportion.DefaultID holds the default value on creation for the id field.
+	foodportion.DefaultID = foodportionDescID.Default.(func() string)
 	// foodportion.IDValidator is a validator for the "id" field. It is called by the builders before save.
 	foodportion.IDValidator = func() func(string) error {
 		validators := foodportionDescID.Validators
@@ -1270,16 +1344,20 @@ func init() {
 			return nil
 		}
 	}()
+	// shoppingitemDescForStock is the schema descriptor for for_stock field.
+	shoppingitemDescForStock := shoppingitemFields[6].Descriptor()
+	// shoppingitem.DefaultForStock holds the default value on creation for the for_stock field.
+	shoppingitem.DefaultForStock = shoppingitemDescForStock.Default.(bool)
 	// shoppingitemDescBought is the schema descriptor for bought field.
-	shoppingitemDescBought := shoppingitemFields[6].Descriptor()
+	shoppingitemDescBought := shoppingitemFields[7].Descriptor()
 	// shoppingitem.DefaultBought holds the default value on creation for the bought field.
 	shoppingitem.DefaultBought = shoppingitemDescBought.Default.(bool)
 	// shoppingitemDescNote is the schema descriptor for note field.
-	shoppingitemDescNote := shoppingitemFields[8].Descriptor()
+	shoppingitemDescNote := shoppingitemFields[9].Descriptor()
 	// shoppingitem.NoteValidator is a validator for the "note" field. It is called by the builders before save.
 	shoppingitem.NoteValidator = shoppingitemDescNote.Validators[0].(func(string) error)
 	// shoppingitemDescVersion is the schema descriptor for version field.
-	shoppingitemDescVersion := shoppingitemFields[9].Descriptor()
+	shoppingitemDescVersion := shoppingitemFields[10].Descriptor()
 	// shoppingitem.DefaultVersion holds the default value on creation for the version field.
 	shoppingitem.DefaultVersion = shoppingitemDescVersion.Default.(int)
 	// shoppingitemDescID is the schema descriptor for id field.

@@ -22,7 +22,7 @@ type ShoppingItem struct {
 	config `json:"-"`
 	// ID of the ent.
 	ID string `json:"id,omitempty"`
-	// What to buy. Where foodId is not sent, the food of this name is looked up.
+	// What to buy. Where foodId is not sent, the food of this name is looked up, also when the name changes.
 	Name string `json:"name,omitempty"`
 	// How much to buy, in unit; with packages, all of them together.
 	Amount float64 `json:"amount,omitempty"`
@@ -34,6 +34,8 @@ type ShoppingItem struct {
 	Aisle string `json:"aisle,omitempty"`
 	// What it will cost, by the latest price; null: no price is known.
 	EstimatedCost *float64 `json:"estimated_cost,omitempty"`
+	// shop put it here to keep what the household always wants in the house (Food.keepAmount); it takes it off again.
+	ForStock bool `json:"for_stock,omitempty"`
 	// check-off sets it and puts the thing into the pantry.
 	Bought bool `json:"bought,omitempty"`
 	// BoughtAt holds the value of the "bought_at" field.
@@ -42,7 +44,7 @@ type ShoppingItem struct {
 	Note string `json:"note,omitempty"`
 	// Counts the changes; send it as ifVersion to change only what you have read.
 	Version int `json:"version,omitempty"`
-	// ListID holds the value of the "list_id" field.
+	// Another list moves the line there.
 	ListID string `json:"list_id,omitempty"`
 	// FoodID holds the value of the "food_id" field.
 	FoodID *string `json:"food_id,omitempty"`
@@ -146,7 +148,7 @@ func (*ShoppingItem) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case shoppingitem.FieldBought:
+		case shoppingitem.FieldForStock, shoppingitem.FieldBought:
 			values[i] = new(sql.NullBool)
 		case shoppingitem.FieldAmount, shoppingitem.FieldEstimatedCost:
 			values[i] = new(sql.NullFloat64)
@@ -214,6 +216,12 @@ func (_m *ShoppingItem) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.EstimatedCost = new(float64)
 				*_m.EstimatedCost = value.Float64
+			}
+		case shoppingitem.FieldForStock:
+			if value, ok := values[i].(*sql.NullBool); !ok {
+				return fmt.Errorf("unexpected type %T for field for_stock", values[i])
+			} else if value.Valid {
+				_m.ForStock = value.Bool
 			}
 		case shoppingitem.FieldBought:
 			if value, ok := values[i].(*sql.NullBool); !ok {
@@ -361,6 +369,9 @@ func (_m *ShoppingItem) String() string {
 		builder.WriteString("estimated_cost=")
 		builder.WriteString(fmt.Sprintf("%v", *v))
 	}
+	builder.WriteString(", ")
+	builder.WriteString("for_stock=")
+	builder.WriteString(fmt.Sprintf("%v", _m.ForStock))
 	builder.WriteString(", ")
 	builder.WriteString("bought=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Bought))

@@ -102,6 +102,20 @@ func (_c *ShoppingItemCreate) SetNillableEstimatedCost(v *float64) *ShoppingItem
 	return _c
 }
 
+// SetForStock sets the "for_stock" field.
+func (_c *ShoppingItemCreate) SetForStock(v bool) *ShoppingItemCreate {
+	_c.mutation.SetForStock(v)
+	return _c
+}
+
+// SetNillableForStock sets the "for_stock" field if the given value is not nil.
+func (_c *ShoppingItemCreate) SetNillableForStock(v *bool) *ShoppingItemCreate {
+	if v != nil {
+		_c.SetForStock(*v)
+	}
+	return _c
+}
+
 // SetBought sets the "bought" field.
 func (_c *ShoppingItemCreate) SetBought(v bool) *ShoppingItemCreate {
 	_c.mutation.SetBought(v)
@@ -321,6 +335,10 @@ func (_c *ShoppingItemCreate) defaults() {
 		v := shoppingitem.DefaultAisle
 		_c.mutation.SetAisle(v)
 	}
+	if _, ok := _c.mutation.ForStock(); !ok {
+		v := shoppingitem.DefaultForStock
+		_c.mutation.SetForStock(v)
+	}
 	if _, ok := _c.mutation.Bought(); !ok {
 		v := shoppingitem.DefaultBought
 		_c.mutation.SetBought(v)
@@ -378,6 +396,9 @@ func (_c *ShoppingItemCreate) check() error {
 		if err := shoppingitem.EstimatedCostValidator(v); err != nil {
 			return &ValidationError{Name: "estimated_cost", err: fmt.Errorf(`ent: validator failed for field "ShoppingItem.estimated_cost": %w`, err)}
 		}
+	}
+	if _, ok := _c.mutation.ForStock(); !ok {
+		return &ValidationError{Name: "for_stock", err: errors.New(`ent: missing required field "ShoppingItem.for_stock"`)}
 	}
 	if _, ok := _c.mutation.Bought(); !ok {
 		return &ValidationError{Name: "bought", err: errors.New(`ent: missing required field "ShoppingItem.bought"`)}
@@ -459,6 +480,10 @@ func (_c *ShoppingItemCreate) createSpec() (*ShoppingItem, *sqlgraph.CreateSpec)
 	if value, ok := _c.mutation.EstimatedCost(); ok {
 		_spec.SetField(shoppingitem.FieldEstimatedCost, field.TypeFloat64, value)
 		_node.EstimatedCost = &value
+	}
+	if value, ok := _c.mutation.ForStock(); ok {
+		_spec.SetField(shoppingitem.FieldForStock, field.TypeBool, value)
+		_node.ForStock = value
 	}
 	if value, ok := _c.mutation.Bought(); ok {
 		_spec.SetField(shoppingitem.FieldBought, field.TypeBool, value)

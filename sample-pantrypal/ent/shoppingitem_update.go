@@ -16,6 +16,7 @@ import (
 	"github.com/koan-go/koan/sample-pantrypal/ent/predicate"
 	"github.com/koan-go/koan/sample-pantrypal/ent/product"
 	"github.com/koan-go/koan/sample-pantrypal/ent/shoppingitem"
+	"github.com/koan-go/koan/sample-pantrypal/ent/shoppinglist"
 	"github.com/koan-go/koan/sample-pantrypal/ent/shoppingneed"
 	"github.com/koan-go/koan/sample-pantrypal/ent/store"
 )
@@ -150,6 +151,20 @@ func (_u *ShoppingItemUpdate) ClearEstimatedCost() *ShoppingItemUpdate {
 	return _u
 }
 
+// SetForStock sets the "for_stock" field.
+func (_u *ShoppingItemUpdate) SetForStock(v bool) *ShoppingItemUpdate {
+	_u.mutation.SetForStock(v)
+	return _u
+}
+
+// SetNillableForStock sets the "for_stock" field if the given value is not nil.
+func (_u *ShoppingItemUpdate) SetNillableForStock(v *bool) *ShoppingItemUpdate {
+	if v != nil {
+		_u.SetForStock(*v)
+	}
+	return _u
+}
+
 // SetBought sets the "bought" field.
 func (_u *ShoppingItemUpdate) SetBought(v bool) *ShoppingItemUpdate {
 	_u.mutation.SetBought(v)
@@ -222,6 +237,20 @@ func (_u *ShoppingItemUpdate) SetNillableVersion(v *int) *ShoppingItemUpdate {
 // AddVersion adds value to the "version" field.
 func (_u *ShoppingItemUpdate) AddVersion(v int) *ShoppingItemUpdate {
 	_u.mutation.AddVersion(v)
+	return _u
+}
+
+// SetListID sets the "list_id" field.
+func (_u *ShoppingItemUpdate) SetListID(v string) *ShoppingItemUpdate {
+	_u.mutation.SetListID(v)
+	return _u
+}
+
+// SetNillableListID sets the "list_id" field if the given value is not nil.
+func (_u *ShoppingItemUpdate) SetNillableListID(v *string) *ShoppingItemUpdate {
+	if v != nil {
+		_u.SetListID(*v)
+	}
 	return _u
 }
 
@@ -305,6 +334,11 @@ func (_u *ShoppingItemUpdate) ClearLotID() *ShoppingItemUpdate {
 	return _u
 }
 
+// SetList sets the "list" edge to the ShoppingList entity.
+func (_u *ShoppingItemUpdate) SetList(v *ShoppingList) *ShoppingItemUpdate {
+	return _u.SetListID(v.ID)
+}
+
 // SetFood sets the "food" edge to the Food entity.
 func (_u *ShoppingItemUpdate) SetFood(v *Food) *ShoppingItemUpdate {
 	return _u.SetFoodID(v.ID)
@@ -343,6 +377,12 @@ func (_u *ShoppingItemUpdate) AddNeeds(v ...*ShoppingNeed) *ShoppingItemUpdate {
 // Mutation returns the ShoppingItemMutation object of the builder.
 func (_u *ShoppingItemUpdate) Mutation() *ShoppingItemMutation {
 	return _u.mutation
+}
+
+// ClearList clears the "list" edge to the ShoppingList entity.
+func (_u *ShoppingItemUpdate) ClearList() *ShoppingItemUpdate {
+	_u.mutation.ClearList()
+	return _u
 }
 
 // ClearFood clears the "food" edge to the Food entity.
@@ -505,6 +545,9 @@ func (_u *ShoppingItemUpdate) sqlSave(ctx context.Context) (_node int, err error
 	if _u.mutation.EstimatedCostCleared() {
 		_spec.ClearField(shoppingitem.FieldEstimatedCost, field.TypeFloat64)
 	}
+	if value, ok := _u.mutation.ForStock(); ok {
+		_spec.SetField(shoppingitem.FieldForStock, field.TypeBool, value)
+	}
 	if value, ok := _u.mutation.Bought(); ok {
 		_spec.SetField(shoppingitem.FieldBought, field.TypeBool, value)
 	}
@@ -525,6 +568,35 @@ func (_u *ShoppingItemUpdate) sqlSave(ctx context.Context) (_node int, err error
 	}
 	if value, ok := _u.mutation.AddedVersion(); ok {
 		_spec.AddField(shoppingitem.FieldVersion, field.TypeInt, value)
+	}
+	if _u.mutation.ListCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: true,
+			Table:   shoppingitem.ListTable,
+			Columns: []string{shoppingitem.ListColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(shoppinglist.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.ListIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: true,
+			Table:   shoppingitem.ListTable,
+			Columns: []string{shoppingitem.ListColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(shoppinglist.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
 	if _u.mutation.FoodCleared() {
 		edge := &sqlgraph.EdgeSpec{
@@ -824,6 +896,20 @@ func (_u *ShoppingItemUpdateOne) ClearEstimatedCost() *ShoppingItemUpdateOne {
 	return _u
 }
 
+// SetForStock sets the "for_stock" field.
+func (_u *ShoppingItemUpdateOne) SetForStock(v bool) *ShoppingItemUpdateOne {
+	_u.mutation.SetForStock(v)
+	return _u
+}
+
+// SetNillableForStock sets the "for_stock" field if the given value is not nil.
+func (_u *ShoppingItemUpdateOne) SetNillableForStock(v *bool) *ShoppingItemUpdateOne {
+	if v != nil {
+		_u.SetForStock(*v)
+	}
+	return _u
+}
+
 // SetBought sets the "bought" field.
 func (_u *ShoppingItemUpdateOne) SetBought(v bool) *ShoppingItemUpdateOne {
 	_u.mutation.SetBought(v)
@@ -896,6 +982,20 @@ func (_u *ShoppingItemUpdateOne) SetNillableVersion(v *int) *ShoppingItemUpdateO
 // AddVersion adds value to the "version" field.
 func (_u *ShoppingItemUpdateOne) AddVersion(v int) *ShoppingItemUpdateOne {
 	_u.mutation.AddVersion(v)
+	return _u
+}
+
+// SetListID sets the "list_id" field.
+func (_u *ShoppingItemUpdateOne) SetListID(v string) *ShoppingItemUpdateOne {
+	_u.mutation.SetListID(v)
+	return _u
+}
+
+// SetNillableListID sets the "list_id" field if the given value is not nil.
+func (_u *ShoppingItemUpdateOne) SetNillableListID(v *string) *ShoppingItemUpdateOne {
+	if v != nil {
+		_u.SetListID(*v)
+	}
 	return _u
 }
 
@@ -979,6 +1079,11 @@ func (_u *ShoppingItemUpdateOne) ClearLotID() *ShoppingItemUpdateOne {
 	return _u
 }
 
+// SetList sets the "list" edge to the ShoppingList entity.
+func (_u *ShoppingItemUpdateOne) SetList(v *ShoppingList) *ShoppingItemUpdateOne {
+	return _u.SetListID(v.ID)
+}
+
 // SetFood sets the "food" edge to the Food entity.
 func (_u *ShoppingItemUpdateOne) SetFood(v *Food) *ShoppingItemUpdateOne {
 	return _u.SetFoodID(v.ID)
@@ -1017,6 +1122,12 @@ func (_u *ShoppingItemUpdateOne) AddNeeds(v ...*ShoppingNeed) *ShoppingItemUpdat
 // Mutation returns the ShoppingItemMutation object of the builder.
 func (_u *ShoppingItemUpdateOne) Mutation() *ShoppingItemMutation {
 	return _u.mutation
+}
+
+// ClearList clears the "list" edge to the ShoppingList entity.
+func (_u *ShoppingItemUpdateOne) ClearList() *ShoppingItemUpdateOne {
+	_u.mutation.ClearList()
+	return _u
 }
 
 // ClearFood clears the "food" edge to the Food entity.
@@ -1209,6 +1320,9 @@ func (_u *ShoppingItemUpdateOne) sqlSave(ctx context.Context) (_node *ShoppingIt
 	if _u.mutation.EstimatedCostCleared() {
 		_spec.ClearField(shoppingitem.FieldEstimatedCost, field.TypeFloat64)
 	}
+	if value, ok := _u.mutation.ForStock(); ok {
+		_spec.SetField(shoppingitem.FieldForStock, field.TypeBool, value)
+	}
 	if value, ok := _u.mutation.Bought(); ok {
 		_spec.SetField(shoppingitem.FieldBought, field.TypeBool, value)
 	}
@@ -1229,6 +1343,35 @@ func (_u *ShoppingItemUpdateOne) sqlSave(ctx context.Context) (_node *ShoppingIt
 	}
 	if value, ok := _u.mutation.AddedVersion(); ok {
 		_spec.AddField(shoppingitem.FieldVersion, field.TypeInt, value)
+	}
+	if _u.mutation.ListCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: true,
+			Table:   shoppingitem.ListTable,
+			Columns: []string{shoppingitem.ListColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(shoppinglist.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.ListIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: true,
+			Table:   shoppingitem.ListTable,
+			Columns: []string{shoppingitem.ListColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(shoppinglist.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
 	if _u.mutation.FoodCleared() {
 		edge := &sqlgraph.EdgeSpec{

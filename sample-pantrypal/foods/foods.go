@@ -1,8 +1,8 @@
-// Package foods has the foods of the catalogue by their ids, with the facts by which
-// their amounts convert and by which they suit somebody.
+// Package foods has the foods that a household knows by their ids, those of the catalogue and its
+// own, with the facts by which their amounts convert and by which they suit somebody.
 //
-// What belongs here: looking foods up. What must never: a database; entity rows are
-// made of the same catalogue (package seed).
+// What belongs here: looking foods up. What must never: a database; entity rows of the catalogue
+// are made of the same data (package seed), and rows of own foods come in as Own.
 package foods
 
 import (
@@ -18,34 +18,42 @@ import (
 	"github.com/koan-go/koan/sample-pantrypal/seed/catalogue"
 )
 
-// Food is one food of the catalogue. The zero value is a food that nobody knows.
+// Food is one food. The zero value is a food that nobody knows.
 type Food struct {
 	catalogue.Food
 	ID string
+	// Guessed are the fields of a household's own food that nobody has said. They are as those of a
+	// similar food, or empty.
+	Guessed []string
 }
 
-type book struct {
+// shelf is the catalogue by its ids and names.
+type shelf struct {
 	byID  map[string]Food
 	index *quantity.Index
 	forms map[string][]string // by id, the foods that are the same in another form
 }
 
-var open = sync.OnceValue(func() book {
+var open = sync.OnceValue(func() shelf {
 	c, err := catalogue.Load()
 	if err != nil {
 		panic(err) // embedded, and tested
 	}
-	b := book{byID: make(map[string]Food, len(c.Foods)), index: c.Index()}
-	for _, f := range c.Foods {
+	b := shelf{byID: make(map[string]Food, len(c.Foods)), forms: map[string][]string{}}
+	names := make([]quantity.Named, len(c.Foods))
+	for i, f := range c.Foods {
 		id := Slug(f.Name)
-		b.byID[id] = Food{f, id}
+		b.byID[id] = Food{Food: f, ID: id}
+		names[i] = quantity.Named{ID: id, Names: append([]string{f.Name}, f.Aliases...)}
 	}
-	b.forms = map[string][]string{}
+	if b.index, err = quantity.NewIndex(names); err != nil {
+		panic(err) // the catalogue has checked it
+	}
 	for _, f := range c.Foods {
-		plain := b.plainly(f.Name)
+		id, plain := Slug(f.Name), b.plainly(f.Name)
 		for _, other := range c.Foods {
-			if f.Name != other.Name && (f.NDB == other.NDB || plain == other.Name) {
-				b.forms[Slug(other.Name)] = append(b.forms[Slug(other.Name)], Slug(f.Name))
+			if f.Name != other.Name && (f.NDB != "" && f.NDB == other.NDB || plain == Slug(other.Name)) {
+				b.forms[Slug(other.Name)] = append(b.forms[Slug(other.Name)], id)
 			}
 		}
 	}
@@ -57,11 +65,11 @@ var looks = []string{"canned", "dried", "sun", "frozen", "smoked", "roasted", "r
 
 // plainly is the food that a name stands for without its looks: "Sun-dried tomatoes" are tomatoes.
 // It is empty where there is no such food, or the name has no looks.
-func (b book) plainly(name string) string {
+func (b shelf) plainly(name string) string {
 	words := strings.Fields(strings.ToLower(strings.ReplaceAll(name, "-", " ")))
 	for len(words) > 1 && slices.Contains(looks, words[0]) {
 		words = words[1:]
-		if m := b.index.Find(strings.Join(words, " ")); m.ID != "" && m.ID != name {
+		if m := b.index.Find(strings.Join(words, " ")); m.ID != "" && m.ID != Slug(name) {
 			return m.ID
 		}
 	}
@@ -72,36 +80,6 @@ func (b book) plainly(name string) string {
 // entry of USDA (tomatoes and cherry tomatoes), or of the same name but for how they were kept and
 // their colour (canned tomatoes). What is made of it, such as ketchup, is another food.
 func Forms(id string) []string { return open().forms[id] }
-
-// Of returns the food with an id.
-func Of(id string) (Food, bool) {
-	f, ok := open().byID[id]
-	return f, ok
-}
-
-// Find returns the food that a name stands for.
-func Find(name string) quantity.Match { return withIDs(open().index.Find(name)) }
-
-// IsAisle reports whether shops have foods in an aisle of this name.
-func IsAisle(name string) bool {
-	for _, f := range open().byID {
-		if strings.EqualFold(f.Aisle, name) {
-			return true
-		}
-	}
-	return false
-}
-
-// FindLine returns the food of a line of a recipe.
-func FindLine(l quantity.Line) quantity.Match { return withIDs(open().index.FindLine(l)) }
-
-func withIDs(m quantity.Match) quantity.Match {
-	out := quantity.Match{ID: Slug(m.ID), Candidates: make([]string, len(m.Candidates))}
-	for i, name := range m.Candidates {
-		out.Candidates[i] = Slug(name)
-	}
-	return out
-}
 
 // Slug makes an id of a name: "Crème fraîche" is "creme-fraiche".
 func Slug(name string) string {
@@ -151,6 +129,9 @@ func (f Food) Packed(pack quantity.Amount, s quantity.System) Food {
 	}
 	return f
 }
+
+// Said reports whether a field of the food is known, and not guessed.
+func (f Food) Said(field string) bool { return !slices.Contains(f.Guessed, field) }
 
 // Contains reports whether the food contains an allergen.
 func (f Food) Contains(allergen string) bool {

@@ -66,8 +66,17 @@ func (b *basket) list(lines []onList) {
 	}
 }
 
-// unknown stands for the id of what is not a food.
-func unknown(name string) string { return "?" + strings.ToLower(name) }
+// unknown stands for the id of what no food is known of: all that is called the same, case and
+// number apart, is the same.
+func unknown(name string) string { return "?" + strings.Join(quantity.Words(name), " ") }
+
+// known is the id of a food, empty for what unknown stands for.
+func known(id string) string {
+	if strings.HasPrefix(id, "?") {
+		return ""
+	}
+	return id
+}
 
 // onTop is what of a need is not on the list; false if all of it is. Of what has no amount,
 // any line is enough.
@@ -186,11 +195,9 @@ func (b *basket) lines(id string, products []product, prices []priceRow) []toBuy
 		}
 	}
 	f := needs[0].food
-	if f.ID == "" {
-		first.Text = first.Name
-		return []toBuy{first}
+	if id[0] != '?' {
+		first.FoodID, first.Name, first.Aisle, first.Staple = &f.ID, f.Name, f.Aisle, f.Staple
 	}
-	first.FoodID, first.Name, first.Aisle, first.Staple = &f.ID, f.Name, f.Aisle, f.Staple
 	sums, apart := f.Facts().Sum(b.h.system(), amounts...)
 	for _, why := range apart {
 		first.Problem = why.Error()

@@ -29,6 +29,7 @@ type coverIn struct {
 	Meals    []meal   `json:"meals"              jsonschema_description:"each is looked at by itself; with together, what one takes is not there for the next"`
 	Together bool     `json:"together,omitempty"`
 	Shop     bool     `json:"shop,omitempty"     jsonschema_description:"also return what to buy, summed over all meals, in whole packages"`
+	Keep     bool     `json:"keep,omitempty"     jsonschema_description:"with shop, also what is missing of what the household always wants in the house; its needs have an empty key"`
 	StoreID  *string  `json:"storeId,omitempty"  jsonschema_description:"whose prices to take first"`
 	Listed   []onList `json:"listed,omitempty"  jsonschema:"maxItems=1000"                          jsonschema_description:"what is on the list by hand: with shop, it is not bought twice"`
 	Guests   []guest  `json:"guests,omitempty"   jsonschema:"maxItems=100"                           jsonschema_description:"who eats too: meals have to suit them as well"`
@@ -144,6 +145,11 @@ func coverMeals(ctx context.Context, call framework.Call, in coverIn) (coverOut,
 	if !in.Shop {
 		return out, nil
 	}
+	if in.Keep {
+		if err := all.keep(ctx, call, shelf); err != nil {
+			return out, err
+		}
+	}
 	offers, err := readOffers(ctx, call, all.foods)
 	if err != nil {
 		return out, err
@@ -213,7 +219,7 @@ func (s *stock) cover(h household, r recipe, m meal) (covered, []need) {
 	factor := decimal.NewFromFloat(m.Servings).Div(decimal.NewFromFloat(max(r.Servings, 1)))
 	var lacks []need
 	for _, l := range r.Ingredients {
-		f, known := foods.Of(l.FoodID)
+		f, known := h.eaten(l)
 		if known {
 			c.FoodIDs = append(c.FoodIDs, f.ID)
 			if !slices.Contains(c.Aisles, f.Aisle) {
@@ -223,10 +229,14 @@ func (s *stock) cover(h household, r recipe, m meal) (covered, []need) {
 		if !l.Optional {
 			c.Needed++
 		}
-		n := need{lack: lack{Name: l.Name, Say: l.Name, FoodID: &l.FoodID}, food: f}
+		n := need{lack: lack{Name: l.Name, Say: l.Name, FoodID: &f.ID}, food: f}
+		if !known { // what is called the same is the same, though nobody knows what it is
+			n.food.ID, n.food.Name, n.FoodID = unknown(l.Name), l.Name, nil
+			f = n.food
+		}
 		switch {
-		case !known:
-			n.FoodID, n.Text, n.Problem = nil, l.Name, "no food of the catalogue is known by this name"
+		case !known && len(s.lots[f.ID]) == 0:
+			n.Text, n.Problem = l.Name, "no food of the catalogue is known by this name"
 			c.Unclear = appendUnless(l.Optional, c.Unclear, n.lack)
 		case f.Staple || l.Amount == nil || l.Unit == nil:
 			if s.has(f.ID, m.Date) {

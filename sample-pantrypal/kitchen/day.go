@@ -106,7 +106,7 @@ func dayMeals(ctx context.Context, call framework.Call, in dayIn) (dayOut, error
 	if err != nil {
 		return dayOut{}, err
 	}
-	out := dayOut{Meals: []dayMeal{}, RuledOut: []ruledOut{}, Idle: idle(rules, recipes)}
+	out := dayOut{Meals: []dayMeal{}, RuledOut: []ruledOut{}, Idle: idle(h.book, rules, recipes)}
 	out.Apart, out.ApartBy = apart(rules)
 	today := slices.DeleteFunc(slices.Clone(rules), func(r planRule) bool { return len(r.Weekdays) > 0 && !slices.Contains(r.Weekdays, weekday(date)) })
 	var hurry string
@@ -141,7 +141,7 @@ func dayMeals(ctx context.Context, call framework.Call, in dayIn) (dayOut, error
 	for _, r := range free {
 		heads[r.ID] = r
 	}
-	out.keep(today, heads)
+	out.keep(h.book, today, heads)
 	return out, nil
 }
 
@@ -224,9 +224,9 @@ func (in dayIn) asked(h household, recipes []recipeHead, taken []takenDay) cover
 }
 
 // keep leaves out what the day's rules avoid, and what has not what they want, if anything has.
-func (out *dayOut) keep(rules []planRule, heads map[string]recipeHead) {
+func (out *dayOut) keep(book *foods.Book, rules []planRule, heads map[string]recipeHead) {
 	fits := func(r planRule, m dayMeal) bool {
-		return slices.Contains(m.FoodIDs, foods.Find(r.What).ID) || slices.Contains(m.Aisles, strings.ToLower(r.What)) || heads[m.RecipeID].isCalled(r.What)
+		return slices.Contains(m.FoodIDs, book.Find(r.What).ID) || slices.Contains(m.Aisles, strings.ToLower(r.What)) || heads[m.RecipeID].isCalled(r.What)
 	}
 	wants, names := []planRule{}, []string{}
 	for _, r := range rules {
@@ -266,10 +266,10 @@ func (r recipeHead) isCalled(name string) bool {
 }
 
 // idle are the rules that are about nothing that there is.
-func idle(rules []planRule, recipes []recipeHead) []string {
+func idle(book *foods.Book, rules []planRule, recipes []recipeHead) []string {
 	out := []string{}
 	for _, r := range rules {
-		if r.What == "" || foods.Find(r.What).ID != "" || foods.IsAisle(r.What) || slices.ContainsFunc(recipes, func(x recipeHead) bool { return x.isCalled(r.What) }) {
+		if r.What == "" || book.Find(r.What).ID != "" || book.IsAisle(r.What) || slices.ContainsFunc(recipes, func(x recipeHead) bool { return x.isCalled(r.What) }) {
 			continue
 		}
 		out = append(out, `"`+r.Name+`" has no effect: no food, aisle, cuisine or tag is called "`+r.What+`".`)

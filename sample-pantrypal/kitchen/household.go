@@ -19,9 +19,9 @@ import (
 // guest is somebody who eats with the household once.
 type guest struct {
 	Name      string   `json:"name,omitempty"      jsonschema:"maxLength=120"`
-	Portion   float64  `json:"portion,omitempty"   jsonschema:"minimum=0"     jsonschema_description:"without it, 1"`
+	Portion   *float64 `json:"portion,omitempty"   jsonschema:"minimum=0"     jsonschema_description:"without it, 1; 0 is at the table and does not eat, as somebody whom a smell makes ill"`
 	Diet      string   `json:"diet,omitempty"      jsonschema_description:"vegan, vegetarian, pescatarian"`
-	Allergies []string `json:"allergies,omitempty" jsonschema_description:"allergens as in Food.allergens"`
+	Allergies []string `json:"allergies,omitempty" jsonschema_description:"allergens as in Food.allergens, or what people call them: dairy, shellfish"`
 	Dislikes  []string `json:"dislikes,omitempty"  jsonschema_description:"names of foods"`
 }
 
@@ -38,6 +38,7 @@ type household struct {
 	WeekendMinutes int `json:"weekendMinutes"`
 
 	today time.Time
+	book  *foods.Book
 }
 
 func (h household) system() quantity.System {
@@ -104,6 +105,9 @@ func readHousehold(ctx context.Context, call framework.Call) (household, error) 
 	if len(homes) > 0 {
 		h = homes[0]
 	}
+	if h.book, err = readBook(ctx, call); err != nil {
+		return h, err
+	}
 	h.today, err = rules.Today(call.Now(), h.TimeZone)
 	return h, err
 }
@@ -112,9 +116,15 @@ func readHousehold(ctx context.Context, call framework.Call) (household, error) 
 func (h household) with(guests []guest) (household, error) {
 	h.Members = slices.Clone(h.Members)
 	for i, g := range guests {
-		m := schema.Member{Name: cmp.Or(strings.TrimSpace(g.Name), fmt.Sprintf("guest %d", i+1)), Portion: g.Portion, Diet: g.Diet, Allergies: g.Allergies, Dislikes: g.Dislikes}
-		if err := rules.CheckMember(&m); err != nil {
+		m := schema.Member{Name: cmp.Or(strings.TrimSpace(g.Name), fmt.Sprintf("guest %d", i+1)), Diet: g.Diet, Allergies: g.Allergies, Dislikes: g.Dislikes}
+		if g.Portion != nil {
+			m.Portion = *g.Portion
+		}
+		if err := rules.CheckMember(&m, h.book); err != nil {
 			return h, fault.New(fault.InvalidPayload, err.Error()).WithPath(fmt.Sprintf("/guests/%d", i)).WithHint("Say of a guest what Household.members says of a member.")
+		}
+		if g.Portion != nil {
+			m.Portion = *g.Portion // that of nobody who eats is 0, and no adult's
 		}
 		h.Members = append(h.Members, m)
 	}
@@ -164,20 +174,26 @@ func (h household) conflicts(lines []line) (all, allergies []string) {
 	for _, m := range h.Members {
 		disliked := map[string]bool{}
 		for _, name := range m.Dislikes {
-			if match := foods.Find(name); match.ID != "" {
+			if match := h.book.Find(name); match.ID != "" {
 				disliked[match.ID] = true
-				for _, id := range foods.Forms(match.ID) {
+				for _, id := range h.book.Forms(match.ID) {
 					disliked[id] = true
 				}
 			}
 		}
 		for _, l := range lines {
-			f, known := l.eaten()
+			f, known := h.eaten(l)
 			if !known {
 				if len(m.Allergies) > 0 {
 					add(&all, m.Name+" has allergies, and nobody knows what is in "+l.Name)
 				}
 				continue
+			}
+			if len(m.Allergies) > 0 && !f.Said("allergens") {
+				add(&all, m.Name+" has allergies, and nobody has said which allergens are in "+f.Name)
+			}
+			if m.Diet != "" && m.Diet != "none" && f.Suits(m.Diet) && !f.Said("diets") {
+				add(&all, m.Name+" is "+m.Diet+", and nobody has said whether that holds for "+f.Name)
 			}
 			for _, a := range m.Allergies {
 				if f.Contains(a) {
@@ -197,11 +213,11 @@ func (h household) conflicts(lines []line) (all, allergies []string) {
 }
 
 // eaten is the food of a line: the one that it is joined to, else what the catalogue calls so.
-func (l line) eaten() (foods.Food, bool) {
-	if f, ok := foods.Of(l.FoodID); ok {
+func (h household) eaten(l line) (foods.Food, bool) {
+	if f, ok := h.book.Of(l.FoodID); ok {
 		return f, true
 	}
-	return foods.Of(foods.Find(l.Name).ID)
+	return h.book.Of(h.book.Find(l.Name).ID)
 }
 
 type stowIn struct {
@@ -230,7 +246,7 @@ func stow(ctx context.Context, call framework.Call, in stowIn) (stowOut, error) 
 	}
 	out := stowOut{Today: h.day(0), Weekday: weekday(h.today), Portions: h.portions(), Things: []stowed{}}
 	for _, id := range in.FoodIDs {
-		f, ok := foods.Of(id)
+		f, ok := h.book.Of(id)
 		if !ok { // an earlier release may have had it
 			continue
 		}

@@ -34,7 +34,7 @@ func (s *search) count(index map[string]int, r recipe, servings float64) []deman
 	var out []demand
 	factor := decimal.NewFromFloat(servings).Div(decimal.NewFromFloat(max(r.Servings, 1)))
 	for _, l := range r.Ingredients {
-		f, known := foods.Of(l.FoodID)
+		f, known := s.h.book.Of(l.FoodID)
 		if l.Optional || !known {
 			continue
 		}

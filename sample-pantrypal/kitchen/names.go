@@ -39,24 +39,28 @@ type findOut struct {
 // maxName bounds the name of a food, in characters.
 const maxName = 120
 
-func findFood(_ context.Context, _ framework.Call, in findIn) (findOut, error) {
+func findFood(ctx context.Context, call framework.Call, in findIn) (findOut, error) {
+	book, err := readBook(ctx, call)
+	if err != nil {
+		return findOut{}, err
+	}
 	out := findOut{Found: []found{}}
 	for i, name := range in.Names {
 		if n := utf8.RuneCountInString(strings.TrimSpace(name)); n == 0 || n > maxName {
 			return findOut{}, fault.Newf(fault.InvalidPayload, "a name has 1 to %d characters, not %d", maxName, n).WithPath("/names/" + strconv.Itoa(i)).WithHint("Send what people call a food.")
 		}
-		out.Found = append(out.Found, match(name, foods.Find(name)))
+		out.Found = append(out.Found, match(book, name, book.Find(name)))
 	}
 	return out, nil
 }
 
-func match(name string, m quantity.Match) found {
+func match(book *foods.Book, name string, m quantity.Match) found {
 	f := found{Name: name, Candidates: []foundFood{}}
-	if food, ok := foods.Of(m.ID); ok {
+	if food, ok := book.Of(m.ID); ok {
 		f.Food = &foundFood{food.ID, food.Name, food.Aisle}
 	}
 	for _, id := range m.Candidates {
-		if food, ok := foods.Of(id); ok {
+		if food, ok := book.Of(id); ok {
 			f.Candidates = append(f.Candidates, foundFood{food.ID, food.Name, food.Aisle})
 		}
 	}
@@ -80,6 +84,7 @@ type readLine struct {
 	Problem     string      `json:"problem"    jsonschema_description:"why the line cannot be read; empty if it can"`
 }
 
+// readOut has more lines than were sent where one names several foods.
 type readOut struct {
 	Lines []readLine `json:"lines"`
 }
@@ -91,28 +96,7 @@ func readIngredients(ctx context.Context, call framework.Call, in readIn) (readO
 	}
 	out := readOut{Lines: []readLine{}}
 	for _, text := range in.Lines {
-		r := readLine{Text: text, Candidates: []foundFood{}}
-		l, err := quantity.ParseLine(text, h.system())
-		if err != nil {
-			r.Problem = err.Error()
-			out.Lines = append(out.Lines, r)
-			continue
-		}
-		r.Name, r.Preparation, r.Optional = l.Name, l.Preparation, l.Optional
-		r.Amount, r.AmountMax = number(l.Amount), number(l.AmountMax)
-		if l.Unit != "" && r.Amount != nil {
-			unit := string(l.Unit)
-			r.Unit = &unit
-		}
-		m := foods.FindLine(l)
-		if m.ID != "" {
-			r.FoodID = &m.ID
-		}
-		r.Candidates = match(l.Name, m).Candidates
-		if m.ID == "" {
-			r.Problem = unread(l)
-		}
-		out.Lines = append(out.Lines, r)
+		out.Lines = append(out.Lines, h.readLine(text)...)
 	}
 	return out, nil
 }
@@ -165,7 +149,7 @@ func convertAmounts(ctx context.Context, call framework.Call, in convertIn) (con
 	}
 	out := convertOut{Amounts: []converted{}}
 	for _, item := range in.Amounts {
-		f, _ := foods.Of(item.FoodID)
+		f, _ := h.book.Of(item.FoodID)
 		c := converted{Unit: cmp.Or(item.To, item.Unit)}
 		a, err := f.Convert(amountOf(item.Amount, item.Unit), quantity.Unit(c.Unit), h.system())
 		if err != nil {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/sample-pantrypal/foods"
 	"github.com/koan-go/koan/sample-pantrypal/quantity"
 	"github.com/koan-go/koan/sample-pantrypal/seed/catalogue"
 )
@@ -74,7 +73,7 @@ func nutrition(ctx context.Context, call framework.Call, in nutritionIn) (nutrit
 	var days []string
 	for _, m := range meals {
 		r := recipes[m.RecipeID]
-		n, unweighed := weigh(r, h.system())
+		n, unweighed := weigh(r, h)
 		per := catalogue.Nutrition{}.Add(n, decimal.NewFromInt(1).Div(decimal.NewFromFloat(max(r.Servings, 1))))
 		out.Meals = append(out.Meals, mealNutrition{m.Date, r.ID, r.Name, shown(per), unweighed})
 		total = total.Add(per, decimal.NewFromInt(1))
@@ -112,10 +111,10 @@ func readMeals(ctx context.Context, call framework.Call, h household, plan strin
 }
 
 // weigh sums what a recipe's lines have, and names those that have no weight.
-func weigh(r recipe, sys quantity.System) (sum catalogue.Nutrition, unweighed []string) {
+func weigh(r recipe, h household) (sum catalogue.Nutrition, unweighed []string) {
 	unweighed = []string{}
 	for _, l := range r.Ingredients {
-		f, known := foods.Of(l.FoodID)
+		f, known := h.book.Of(l.FoodID)
 		switch {
 		case l.Optional:
 			continue
@@ -124,8 +123,11 @@ func weigh(r recipe, sys quantity.System) (sum catalogue.Nutrition, unweighed []
 			continue
 		case l.Amount == nil || l.Unit == nil:
 			continue // to taste
+		case f.NDB == "":
+			unweighed = append(unweighed, f.Name+": nobody has figures of what is in it")
+			continue
 		}
-		grams, err := f.Convert(amountOf(*l.Amount, *l.Unit), quantity.Gram, sys)
+		grams, err := f.Convert(amountOf(*l.Amount, *l.Unit), quantity.Gram, h.system())
 		if err != nil {
 			unweighed = append(unweighed, err.Error())
 			continue

@@ -60,20 +60,29 @@ func readStock(ctx context.Context, call framework.Call, h household, from strin
 		if !l.keeps(from) {
 			continue
 		}
-		if l.FoodID == nil {
-			continue // nobody knows what it is, so nothing can be cooked of it
-		}
 		l.left = decimal.NewFromFloat(l.Amount)
 		if l.came, err = h.dayOf(l.AddedAt); err != nil {
 			return nil, nil, err
 		}
 		l.came = min(l.came, today) // what is here is here, whatever the clock says that noted it
-		s.lots[*l.FoodID] = append(s.lots[*l.FoodID], l)
+		id := h.lotFood(l)
+		s.lots[id] = append(s.lots[id], l)
 	}
 	for _, lots := range s.lots {
 		slices.SortFunc(lots, oldestFirst)
 	}
 	return s, past, nil
+}
+
+// lotFood is the id of the food of a lot: of what has none, the one of that name, or the name itself.
+func (h household) lotFood(l lot) string {
+	if l.FoodID != nil {
+		return *l.FoodID
+	}
+	if id := h.book.Find(l.Name).ID; id != "" {
+		return id
+	}
+	return unknown(l.Name)
 }
 
 // oldestFirst orders by date; what keeps comes last. Of the same day, what came first.
@@ -148,7 +157,7 @@ func (s *stock) take(f foods.Food, wanted quantity.Amount, sys quantity.System, 
 		l.left = l.left.Sub(taken)
 		a := quantity.Of(taken, quantity.Unit(l.Unit))
 		uses = append(uses, use{
-			LotID: l.ID, FoodID: f.ID, Name: l.Name, Amount: float(taken), Unit: l.Unit, Text: a.String(), BestBefore: l.BestBefore, Left: float(l.left),
+			LotID: l.ID, FoodID: known(f.ID), Name: l.Name, Amount: float(taken), Unit: l.Unit, Text: a.String(), BestBefore: l.BestBefore, Left: float(l.left),
 		})
 	}
 	// Conversions round: less than a thousandth of a unit is not missing.

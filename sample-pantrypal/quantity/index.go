@@ -21,6 +21,7 @@ type Named struct {
 type Index struct {
 	ids   map[string]string // by normalized name
 	names []entry
+	base  *Index // is asked where this one knows nothing
 }
 
 type entry struct {
@@ -64,6 +65,23 @@ func NewIndex(foods []Named) (*Index, error) {
 	return x, errors.Join(problems...)
 }
 
+// Over returns an index that knows the names of x, and those of base that x does not claim.
+func (x *Index) Over(base *Index) *Index { return &Index{x.ids, x.names, base} }
+
+// Named returns the food that has exactly that name or alias, whatever its case and number.
+func (x *Index) Named(name string) (id string, ok bool) {
+	return x.named(several(normalize(name), isPlural(name)))
+}
+
+func (x *Index) named(key string) (id string, ok bool) {
+	for ; x != nil; x = x.base {
+		if id, ok := x.ids[key]; ok {
+			return id, true
+		}
+	}
+	return "", false
+}
+
 // bones are what meat and fish are sold with; as words they would not be safe to drop.
 var bones = strings.NewReplacer("bone in ", "", "bone on ", "", "skin on ", "", "skin off ", "", "with bone ", "")
 
@@ -78,7 +96,7 @@ func (x *Index) find(name string, plural bool) Match {
 	}
 	tries = append(tries, without(words, qualifiers), without(words, qualifiers, parts))
 	for _, try := range tries {
-		if id, ok := x.ids[several(strings.Join(try, " "), plural)]; ok && len(try) > 0 {
+		if id, ok := x.named(several(strings.Join(try, " "), plural)); ok && len(try) > 0 {
 			return Match{ID: id}
 		}
 	}
@@ -191,7 +209,7 @@ func (x *Index) candidates(texts ...[]string) []string {
 	best := map[string]float64{}
 	for _, words := range texts {
 		grams := trigrams(strings.Join(words, " "))
-		for _, e := range x.names {
+		for e := range x.entries {
 			if score := alike(grams, e.grams) + shared(words, e.words); score >= 0.3 {
 				best[e.id] = max(best[e.id], score)
 			}
@@ -207,6 +225,17 @@ func (x *Index) candidates(texts ...[]string) []string {
 		out = append(out, s.id)
 	}
 	return out
+}
+
+// entries yields the names of the index and of those below it.
+func (x *Index) entries(yield func(entry) bool) {
+	for ; x != nil; x = x.base {
+		for _, e := range x.names {
+			if !yield(e) {
+				return
+			}
+		}
+	}
 }
 
 // shared is which part of the words of a name a text has.

@@ -22,6 +22,7 @@ type lineParser struct {
 // vague are measures that say no amount.
 var vague = []string{
 	"pinch", "pinches", "dash", "dashes", "splash", "drizzle", "knob", "handful", "handfuls", "sprinkle", "sprinkling", "glug", "few", "little", "bit", "touch", "squeeze", "grating", "drop", "drops",
+	"prise", "prisen", "messerspitze", "msp.", "msp", "etwas", "spritzer", "schuss", "handvoll", "pincée", "pincées", "poignée", "peu", "filet",
 }
 
 // partOf is what is wanted of a whole thing: "juice of 1 lemon" takes a lemon.
@@ -29,7 +30,7 @@ var partOf = regexp.MustCompile(`(?i)^(the )?(finely |freshly )?(grated |squeeze
 
 // amount takes all that says how much.
 func (p *lineParser) amount(l *Line) {
-	p.words("about", "approximately", "approx.", "approx", "around", "roughly", "ca.", "ca", "circa")
+	p.words("about", "approximately", "approx.", "approx", "around", "roughly", "ca.", "ca", "circa", "etwa", "environ", "env.")
 	p.take("~")
 	p.space()
 	if m := partOf.FindString(p.rest); m != "" {
@@ -100,7 +101,14 @@ func (p *lineParser) measure(l *Line) {
 	p.otherwise(l)
 	p.inside(l)
 	p.more(l)
-	p.words("of")
+	p.of()
+}
+
+// of takes the word between a unit and what it is of.
+func (p *lineParser) of() {
+	if !p.words("of", "de", "du", "des") {
+		p.take("d'")
+	}
 }
 
 // article drops the "a" of "a 400 g can".
@@ -135,7 +143,7 @@ func (p *lineParser) vague(from string) bool {
 		return false
 	}
 	p.notes = append(p.notes, strings.TrimSpace(strings.TrimSuffix(from, p.rest)))
-	p.words("of")
+	p.of()
 	return true
 }
 
@@ -192,8 +200,10 @@ func (p *lineParser) countable() bool {
 func (p *lineParser) unit() Unit {
 	before := p.rest
 	p.take("-")
-	if p.words("fl oz", "fl. oz.", "fl. oz", "fluid ounces", "fluid ounce") {
-		return "fl-oz"
+	for _, s := range spoons {
+		if p.words(s.phrases...) {
+			return s.unit
+		}
 	}
 	w, size := p.word()
 	u, ok := ParseUnit(p.rest[:size])

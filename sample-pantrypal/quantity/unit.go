@@ -65,44 +65,44 @@ type definition struct {
 
 var definitions = []definition{
 	{"mg", Mass, "0.001", "", "milligram milligramme"},
-	{Gram, Mass, "1", "", "gr gram gramme"},
-	{"kg", Mass, "1000", "", "kilo kilogram kilogramme"},
+	{Gram, Mass, "1", "", "gr gram gramme gramm"},
+	{"kg", Mass, "1000", "", "kilo kilogram kilogramme kilogramm"},
 	{"oz", Mass, "28.349523125", "", "ounce"},
 	{"lb", Mass, "453.59237", "", "pound"},
 	{Millilitre, Volume, "1", "", "millilitre milliliter cc"},
 	{"cl", Volume, "10", "", "centilitre centiliter"},
 	{"dl", Volume, "100", "", "decilitre deciliter"},
 	{"l", Volume, "1000", "", "litre liter"},
-	{"tsp", Volume, "5", "4.92892159375", "teaspoon teaspoonful"},
-	{"tbsp", Volume, "15", "14.78676478125", "tbs tablespoon tablespoonful"},
+	{"tsp", Volume, "5", "4.92892159375", "teaspoon teaspoonful tl teelöffel"},
+	{"tbsp", Volume, "15", "14.78676478125", "tbs tablespoon tablespoonful el esslöffel eßlöffel"},
 	{"fl-oz", Volume, "28.4130625", "29.5735295625", "floz"},
-	{"cup", Volume, "250", "236.5882365", "cupful c"},
+	{"cup", Volume, "250", "236.5882365", "cupful c tasse tassen"},
 	{"pint", Volume, "568.26125", "473.176473", "pt"},
 	{"quart", Volume, "1136.5225", "946.352946", "qt"},
 	{"gallon", Volume, "4546.09", "3785.411784", "gal"},
-	{Piece, Count, "", "", "pc pcs"},
+	{Piece, Count, "", "", "pc pcs stück stücke stk"},
 	{"small", Count, "", "", ""},
 	{"medium", Count, "", "", "med medium-sized"},
 	{"large", Count, "", "", "lg big"},
 	{"bar", Count, "", "", ""},
-	{"bottle", Count, "", "", ""},
-	{"bulb", Count, "", "", ""},
-	{"bunch", Count, "", "", "bunches"},
-	{"can", Count, "", "", "tin"},
-	{"clove", Count, "", "", ""},
-	{"cube", Count, "", "", ""},
+	{"bottle", Count, "", "", "flasche flaschen bouteille"},
+	{"bulb", Count, "", "", "knolle knollen"},
+	{"bunch", Count, "", "", "bunches bund bünde botte"},
+	{"can", Count, "", "", "tin dose dosen boîte boite konserve"},
+	{"clove", Count, "", "", "zehe zehen gousse"},
+	{"cube", Count, "", "", "würfel"},
 	{"ear", Count, "", "", "cob"},
 	{"fillet", Count, "", "", "filet"},
-	{"head", Count, "", "", ""},
-	{"jar", Count, "", "", ""},
-	{"leaf", Count, "", "", "leaves"},
+	{"head", Count, "", "", "kopf köpfe"},
+	{"jar", Count, "", "", "glas gläser bocal bocaux"},
+	{"leaf", Count, "", "", "leaves blatt blätter feuille"},
 	{"loaf", Count, "", "", "loaves"},
-	{"pack", Count, "", "", "package packet pkg bag box carton tub"},
+	{"pack", Count, "", "", "package packet pkg bag box carton tub packung packungen päckchen pck pkt beutel sachet paquet becher"},
 	{"rasher", Count, "", "", ""},
 	{"sheet", Count, "", "", ""},
-	{"slice", Count, "", "", ""},
-	{"sprig", Count, "", "", ""},
-	{"stalk", Count, "", "", "rib stem"},
+	{"slice", Count, "", "", "scheibe scheiben tranche"},
+	{"sprig", Count, "", "", "zweig zweige brin"},
+	{"stalk", Count, "", "", "rib stem stange stangen stängel branche"},
 	{"stick", Count, "", "", ""},
 }
 
@@ -133,6 +133,26 @@ func init() {
 	}
 }
 
+// spoons are the units of more than one word, the longer before the shorter: a spoon of French recipes
+// begins as a cup does.
+var spoons = []struct {
+	unit    Unit
+	phrases []string
+}{
+	{"fl-oz", []string{"fl oz", "fl. oz.", "fl. oz", "fluid ounces", "fluid ounce", "fluid oz"}},
+	{"tbsp", spoonsOf("soupe", "s")},
+	{"tsp", append(spoonsOf("café", "c"), spoonsOf("thé", "t")...)},
+}
+
+// spoonsOf are the ways to write a French spoon.
+func spoonsOf(kind, short string) []string {
+	out := []string{}
+	for _, spoon := range []string{"cuillères", "cuillère", "cuilleres", "cuillere", "cuillerées", "cuillerée", "cuil.", "cuil", "c."} {
+		out = append(out, spoon+" à "+kind, spoon+" a "+kind, spoon+"à "+kind)
+	}
+	return append(out, "c à "+kind, "c. à "+short+".", "c. à "+short, "c.à."+short+".", "c.à."+short, "c à "+short, "c.a."+short+".", "cà"+short)
+}
+
 // ParseUnit returns the unit that a word such as "Tablespoons", "tbsp." or "g"
 // names. A capital T alone is a tablespoon and a small t a teaspoon.
 func ParseUnit(word string) (Unit, bool) {
@@ -144,9 +164,10 @@ func ParseUnit(word string) (Unit, bool) {
 		return "tsp", true
 	}
 	word = strings.ToLower(word)
-	switch word {
-	case "fl oz", "fl. oz", "fluid ounce", "fluid ounces", "fluid oz":
-		return "fl-oz", true
+	for _, s := range spoons {
+		if slices.Contains(s.phrases, word) {
+			return s.unit, true
+		}
 	}
 	u, ok := unitWords[word]
 	return u, ok

@@ -9,12 +9,13 @@ import (
 
 	"github.com/koan-go/koan/sample-pantrypal/ent"
 	"github.com/koan-go/koan/sample-pantrypal/ent/hook"
+	"github.com/koan-go/koan/sample-pantrypal/ent/pantryitem"
 	"github.com/koan-go/koan/sample-pantrypal/ent/price"
 	"github.com/koan-go/koan/sample-pantrypal/foods"
 )
 
-// joinLot completes a new lot by its food: which one its name stands for, whether it
-// is a staple, and how much of it there was at first.
+// joinLot completes a new lot by its food: which one its name stands for, whether it is a staple,
+// where it is kept and until when it is good there, and how much of it there was at first.
 func joinLot(next ent.Mutator) ent.Mutator {
 	return hook.PantryItemFunc(func(ctx context.Context, m *ent.PantryItemMutation) (ent.Value, error) {
 		if !m.Op().Is(ent.OpCreate) {
@@ -29,16 +30,23 @@ func joinLot(next ent.Mutator) ent.Mutator {
 			}
 			return next.Mutate(ctx, m)
 		}
+		book, err := Book(ctx, m.Client())
+		if err != nil {
+			return nil, err
+		}
 		name, _ := m.Name()
 		id, said := m.FoodID()
 		if !said {
-			if found := foods.Find(name); found.ID != "" {
-				id = found.ID
+			if id = book.Find(name).ID; id != "" {
 				m.SetFoodID(id)
 			}
 		}
-		if f, ok := foods.Of(id); ok && f.Staple {
+		f, _ := book.Of(id)
+		if f.Staple {
 			m.SetStaple(true)
+		}
+		if err := storeLot(ctx, m, f); err != nil {
+			return nil, err
 		}
 		if _, said := m.InitialAmount(); !said {
 			if amount, ok := m.Amount(); ok {
@@ -47,6 +55,26 @@ func joinLot(next ent.Mutator) ent.Mutator {
 		}
 		return next.Mutate(ctx, m)
 	})
+}
+
+// storeLot says where a new lot is and until when it is good, by the shelf life of its food, where
+// whoever put it in has not.
+func storeLot(ctx context.Context, m *ent.PantryItemMutation, f foods.Food) error {
+	place, said := m.Place()
+	if !said {
+		usual, _ := f.Keeps()
+		place = pantryitem.Place(usual)
+		m.SetPlace(place)
+	}
+	_, dated := m.BestBefore()
+	if dated || m.BestBeforeCleared() {
+		return nil
+	}
+	now, known, err := today(ctx, m.Client())
+	if days := keepsAt(f.Shelf, string(place)); known && days > 0 {
+		m.SetBestBefore(now.AddDate(0, 0, days))
+	}
+	return err
 }
 
 func changesStock(m *ent.PantryItemMutation) bool {
@@ -61,8 +89,12 @@ func joinIngredient(next ent.Mutator) ent.Mutator {
 	return hook.RecipeIngredientFunc(func(ctx context.Context, m *ent.RecipeIngredientMutation) (ent.Value, error) {
 		if name, ok := m.Name(); ok {
 			if _, said := m.FoodID(); !said && !m.FoodIDCleared() {
-				if found := foods.Find(name); found.ID != "" {
-					m.SetFoodID(found.ID)
+				id, err := foodNamed(ctx, m.Client(), name)
+				if err != nil {
+					return nil, err
+				}
+				if id != "" {
+					m.SetFoodID(id)
 				}
 			}
 		}

@@ -44,6 +44,7 @@ func dropNeeded(ctx context.Context, m removal, of func(...string) predicate.Pla
 	going := of(ids...)
 	_, err = m.Client().ShoppingItem.Delete().Where(
 		shoppingitem.Bought(false),
+		shoppingitem.ForStock(false),
 		shoppingitem.HasNeedsWith(shoppingneed.HasMealWith(going)),
 		shoppingitem.Not(shoppingitem.HasNeedsWith(shoppingneed.HasMealWith(plannedmeal.Not(going)))),
 	).Exec(ctx)

@@ -11,7 +11,6 @@ import (
 	"github.com/koan-go/koan/sample-pantrypal/ent/hook"
 	"github.com/koan-go/koan/sample-pantrypal/ent/household"
 	"github.com/koan-go/koan/sample-pantrypal/ent/schema"
-	"github.com/koan-go/koan/sample-pantrypal/foods"
 	"github.com/koan-go/koan/sample-pantrypal/seed/catalogue"
 )
 
@@ -109,7 +108,10 @@ func dateMovedLot(next ent.Mutator) ent.Mutator {
 			return nil, err
 		}
 		if known && lot.FoodID != nil && lot.Place != place {
-			f, _ := foods.Of(*lot.FoodID)
+			f, _, err := foodOf(ctx, m.Client(), *lot.FoodID)
+			if err != nil {
+				return nil, err
+			}
 			if until := (stored{f.Shelf, string(lot.Place), lot.BestBefore}).at(string(place), now); until != nil {
 				m.SetBestBefore(*until)
 			}

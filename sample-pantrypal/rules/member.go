@@ -24,6 +24,10 @@ func knownMembers(next ent.Mutator) ent.Mutator {
 		if !said {
 			return next.Mutate(ctx, m)
 		}
+		book, err := Book(ctx, m.Client())
+		if err != nil {
+			return nil, err
+		}
 		members = slices.Clone(members)
 		for i := range members {
 			one := &members[i]
@@ -35,7 +39,7 @@ func knownMembers(next ent.Mutator) ent.Mutator {
 					return nil, fmt.Errorf("two members are called %s; actions tell them apart by name", one.Name)
 				}
 			}
-			if err := CheckMember(one); err != nil {
+			if err := CheckMember(one, book); err != nil {
 				return nil, err
 			}
 		}
@@ -46,7 +50,7 @@ func knownMembers(next ent.Mutator) ent.Mutator {
 
 // CheckMember refuses of somebody who eats what would be passed over in silence, and writes the rest
 // as the catalogue does.
-func CheckMember(one *schema.Member) error {
+func CheckMember(one *schema.Member, book *foods.Book) error {
 	if one.Portion == 0 {
 		one.Portion = 1
 	}
@@ -56,24 +60,29 @@ func CheckMember(one *schema.Member) error {
 	if one.Diet = strings.ToLower(one.Diet); one.Diet != "" && one.Diet != "none" && !slices.Contains(catalogue.Diets, one.Diet) {
 		return fmt.Errorf("the diet of %s is %q; want none, or one of %s", one.Name, one.Diet, strings.Join(catalogue.Diets, ", "))
 	}
-	return known(one)
+	return known(one, book)
 }
 
 // known refuses allergens that foods are not marked with, and foods that nobody knows.
-func known(one *schema.Member) error {
-	one.Allergies, one.Dislikes = slices.Clone(one.Allergies), slices.Clone(one.Dislikes)
-	for i, a := range one.Allergies {
-		a = strings.ToLower(strings.TrimSpace(a))
-		if plural := a + "s"; slices.Contains(catalogue.Allergens, plural) {
-			a = plural
+func known(one *schema.Member, book *foods.Book) error {
+	one.Dislikes = slices.Clone(one.Dislikes)
+	allergies := []string{}
+	for _, said := range one.Allergies {
+		meant := allergensOf(said)
+		if meant == nil {
+			return fmt.Errorf("foods are not marked with the allergen %q of %s; they are with %s. A single food can be a dislike", said, one.Name, strings.Join(catalogue.Allergens, ", "))
 		}
-		if !slices.Contains(catalogue.Allergens, a) {
-			return fmt.Errorf("foods are not marked with the allergen %q of %s; they are with %s. A single food can be a dislike", one.Allergies[i], one.Name, strings.Join(catalogue.Allergens, ", "))
+		for _, a := range meant {
+			if !slices.Contains(allergies, a) {
+				allergies = append(allergies, a)
+			}
 		}
-		one.Allergies[i] = a
+	}
+	if one.Allergies != nil {
+		one.Allergies = allergies
 	}
 	for _, name := range one.Dislikes {
-		match := foods.Find(name)
+		match := book.Find(name)
 		if match.ID == "" {
 			like := ""
 			if len(match.Candidates) > 0 {
@@ -83,4 +92,24 @@ func known(one *schema.Member) error {
 		}
 	}
 	return nil
+}
+
+// allergyWords are what people call the allergens of foods. Who says lactose is served no milk at all:
+// no food says how much of it is left.
+var allergyWords = map[string][]string{
+	"dairy": {"milk"}, "lactose": {"milk"}, "cow's milk": {"milk"}, "cheese": {"milk"}, "shellfish": {"crustaceans", "molluscs"}, "seafood": {"fish", "crustaceans", "molluscs"},
+	"mollusk": {"molluscs"}, "mollusks": {"molluscs"}, "prawns": {"crustaceans"}, "shrimp": {"crustaceans"}, "wheat": {"gluten"}, "coeliac": {"gluten"}, "celiac": {"gluten"},
+	"coeliac disease": {"gluten"}, "celiac disease": {"gluten"}, "soya": {"soy"}, "soybeans": {"soy"}, "soya beans": {"soy"}, "tree nuts": {"nuts"}, "tree nut": {"nuts"}, "hazelnuts": {"nuts"}, "walnuts": {"nuts"},
+	"almonds": {"nuts"}, "cashews": {"nuts"}, "groundnuts": {"peanuts"}, "all nuts": {"nuts", "peanuts"}, "sesame seeds": {"sesame"}, "sulfites": {"sulphites"}, "sulfite": {"sulphites"}, "lupine": {"lupin"},
+}
+
+// allergensOf returns the allergens that people mean by a word, nil where no food is marked with it.
+func allergensOf(word string) []string {
+	word = strings.ToLower(strings.Join(strings.Fields(word), " "))
+	for _, w := range []string{word, word + "s"} {
+		if slices.Contains(catalogue.Allergens, w) {
+			return []string{w}
+		}
+	}
+	return allergyWords[word]
 }

@@ -15,6 +15,8 @@ import (
 
 // Keep adds the hooks to a client.
 func Keep(c *ent.Client) {
+	c.Food.Use(unlessUndoing(sharedFoods), unlessUndoing(ownFoods))
+	c.FoodPortion.Use(unlessUndoing(sharedPortions))
 	c.Household.Use(unlessUndoing(knownMembers))
 	c.MealPlan.Use(unlessUndoing(planDays), unlessUndoing(listFollowsPlans))
 	c.PlanRule.Use(unlessUndoing(wholeRules))

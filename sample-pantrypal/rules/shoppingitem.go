@@ -19,6 +19,9 @@ import (
 func joinShoppingItem(next ent.Mutator) ent.Mutator {
 	return hook.ShoppingItemFunc(func(ctx context.Context, m *ent.ShoppingItemMutation) (ent.Value, error) {
 		if !m.Op().Is(ent.OpCreate) {
+			if err := joinAnew(ctx, m); err != nil {
+				return nil, err
+			}
 			if err := estimateAnew(ctx, m); err != nil {
 				return nil, err
 			}
@@ -27,12 +30,18 @@ func joinShoppingItem(next ent.Mutator) ent.Mutator {
 		name, _ := m.Name()
 		id, said := m.FoodID()
 		if !said {
-			if found := foods.Find(name); found.ID != "" {
-				id = found.ID
+			var err error
+			if id, err = foodNamed(ctx, m.Client(), name); err != nil {
+				return nil, err
+			}
+			if id != "" {
 				m.SetFoodID(id)
 			}
 		}
-		f, ok := foods.Of(id)
+		f, ok, err := foodOf(ctx, m.Client(), id)
+		if err != nil {
+			return nil, err
+		}
 		if !ok {
 			return next.Mutate(ctx, m)
 		}
@@ -50,6 +59,44 @@ func joinShoppingItem(next ent.Mutator) ent.Mutator {
 	})
 }
 
+// joinAnew finds the food of a line again when it is called something else.
+func joinAnew(ctx context.Context, m *ent.ShoppingItemMutation) error {
+	name, renamed := m.Name()
+	_, said := m.FoodID()
+	if !renamed || said || m.FoodIDCleared() || !m.Op().Is(ent.OpUpdateOne) {
+		return nil
+	}
+	before, err := m.OldName(ctx)
+	if err != nil || before == name {
+		return err
+	}
+	id, err := foodNamed(ctx, m.Client(), name)
+	if err != nil {
+		return err
+	}
+	old, err := m.OldFoodID(ctx)
+	if err != nil || old != nil && *old == id {
+		return err
+	}
+	if _, said := m.ProductID(); !said { // a package of what it was
+		m.ClearProductID()
+		m.ClearPackages()
+	}
+	if _, said := m.EstimatedCost(); !said {
+		m.ClearEstimatedCost()
+	}
+	if id == "" {
+		m.ClearFoodID()
+		return nil
+	}
+	m.SetFoodID(id)
+	f, _, err := foodOf(ctx, m.Client(), id)
+	if _, said := m.Aisle(); !said && f.Aisle != "" {
+		m.SetAisle(f.Aisle)
+	}
+	return err
+}
+
 // estimateAnew does so when somebody wants more or less of a line.
 func estimateAnew(ctx context.Context, m *ent.ShoppingItemMutation) error {
 	amount, more := m.Amount()
@@ -61,9 +108,9 @@ func estimateAnew(ctx context.Context, m *ent.ShoppingItemMutation) error {
 	if err != nil || id == nil {
 		return err
 	}
-	f, ok := foods.Of(*id)
-	if !ok {
-		return nil
+	f, ok, err := foodOf(ctx, m.Client(), *id)
+	if err != nil || !ok {
+		return err
 	}
 	if !more {
 		if amount, err = m.OldAmount(ctx); err != nil {

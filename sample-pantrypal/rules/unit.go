@@ -31,7 +31,11 @@ func UnitsIn(ctx context.Context, c *ent.Client, lot *ent.PantryItem, unit strin
 	f := foods.Food{}
 	f.Name = lot.Name
 	if lot.FoodID != nil {
-		if known, ok := foods.Of(*lot.FoodID); ok {
+		known, ok, err := foodOf(ctx, c, *lot.FoodID)
+		if err != nil {
+			return decimal.Zero, err
+		}
+		if ok {
 			f = known
 		}
 	}

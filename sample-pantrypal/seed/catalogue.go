@@ -35,6 +35,9 @@ func (w *writer) catalogue(ctx context.Context) error {
 }
 
 func (w *writer) foods(ctx context.Context) error {
+	if err := w.giveWay(ctx); err != nil {
+		return err
+	}
 	there, err := known(w.Food.Query().IDs(ctx))
 	if err != nil {
 		return err
@@ -60,19 +63,44 @@ func (w *writer) foods(ctx context.Context) error {
 	return w.followNames(ctx)
 }
 
+// giveWay frees the names of foods that a household has made and the catalogue has now.
+func (w *writer) giveWay(ctx context.Context) error {
+	own, err := w.Food.Query().Where(food.OriginEQ(food.OriginHousehold)).All(ctx)
+	if err != nil {
+		return err
+	}
+	var shared *foods.Book
+	for _, f := range own {
+		if now, there := shared.Named(f.Name); there && now.ID != f.ID {
+			// Its last name is the one by which followNames finds what it is now.
+			if err := f.Update().SetName(f.ID).SetAliases([]string{f.Name}).Exec(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // followNames moves what the household has of a food to the food's present name, where an earlier
-// release had it under another one that is now an alias. What no release knows any more stays as it
-// is, and so does the diary, which says what was.
+// release had it under another one that is now an alias, or the household had made it itself. What no
+// release knows any more stays as it is, and so does the diary, which says what was.
 func (w *writer) followNames(ctx context.Context) error {
 	stored, err := w.Food.Query().All(ctx)
 	if err != nil {
 		return err
 	}
+	var shared *foods.Book
 	for _, old := range stored {
-		if _, ours := foods.Of(old.ID); ours {
+		if _, ours := shared.Of(old.ID); ours {
 			continue
 		}
-		now := foods.Find(old.Name).ID
+		now := shared.Find(old.Name).ID
+		if old.Origin == food.OriginHousehold {
+			if now = ""; old.Name == old.ID && len(old.Aliases) == 1 {
+				f, _ := shared.Named(old.Aliases[0])
+				now = f.ID
+			}
+		}
 		if now == "" {
 			continue
 		}
@@ -93,17 +121,16 @@ func (w *writer) followNames(ctx context.Context) error {
 
 // setFood sets every field that the catalogue knows, and clears those that it does not.
 func setFood(m *ent.FoodMutation, f catalogue.Food) {
-	n := f.Nutrition
 	m.SetName(f.Name)
+	m.SetOrigin(food.OriginCatalogue)
+	m.SetThing(f.Thing)
+	m.ClearGuessed()
+	m.ClearLike()
 	m.SetAliases(list(f.Aliases))
 	m.SetAisle(f.Aisle)
 	m.SetAllergens(list(f.Allergens))
 	m.SetDiets(list(f.Diets))
-	m.SetEnergyKcal(float(n.EnergyKcal))
-	m.SetProteinG(float(n.Protein))
-	m.SetCarbohydrateG(float(n.Carbohydrate))
-	m.SetFatG(float(n.Fat))
-	m.SetFibreG(float(n.Fibre))
+	setNutrition(m, f)
 	m.SetStaple(f.Staple)
 	m.SetSource(f.Source())
 	if f.Density.IsPositive() {
@@ -126,6 +153,24 @@ func setFood(m *ent.FoodMutation, f catalogue.Food) {
 			shelf.clear()
 		}
 	}
+}
+
+// setNutrition does so for the figures, of which a food has all or none.
+func setNutrition(m *ent.FoodMutation, f catalogue.Food) {
+	if f.NDB == "" {
+		m.ClearEnergyKcal()
+		m.ClearProteinG()
+		m.ClearCarbohydrateG()
+		m.ClearFatG()
+		m.ClearFibreG()
+		return
+	}
+	n := f.Nutrition
+	m.SetEnergyKcal(float(n.EnergyKcal))
+	m.SetProteinG(float(n.Protein))
+	m.SetCarbohydrateG(float(n.Carbohydrate))
+	m.SetFatG(float(n.Fat))
+	m.SetFibreG(float(n.Fibre))
 }
 
 func (w *writer) portions(ctx context.Context) error {

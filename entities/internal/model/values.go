@@ -182,7 +182,7 @@ func (m *Values) Apply(k *Kind, w shim.Write, creating bool) error {
 		switch {
 		case f.Value != nil:
 			err = k.Set(w.Mutation, f.Column.Name, f.Value)
-		case !creating:
+		case !creating || f.Field.Generated && f.Field.Default == nil: // a hook that fills it sees that null was meant
 			err = w.Mutation.ClearField(f.Column.Name)
 		}
 		if err != nil {

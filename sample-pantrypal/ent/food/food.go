@@ -3,6 +3,8 @@
 package food
 
 import (
+	"fmt"
+
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 )
@@ -16,8 +18,24 @@ const (
 	FieldName = "name"
 	// FieldAliases holds the string denoting the aliases field in the database.
 	FieldAliases = "aliases"
+	// FieldOwnNames holds the string denoting the own_names field in the database.
+	FieldOwnNames = "own_names"
+	// FieldOrigin holds the string denoting the origin field in the database.
+	FieldOrigin = "origin"
+	// FieldThing holds the string denoting the thing field in the database.
+	FieldThing = "thing"
+	// FieldLike holds the string denoting the like field in the database.
+	FieldLike = "like"
+	// FieldGuessed holds the string denoting the guessed field in the database.
+	FieldGuessed = "guessed"
 	// FieldAisle holds the string denoting the aisle field in the database.
 	FieldAisle = "aisle"
+	// FieldUnit holds the string denoting the unit field in the database.
+	FieldUnit = "unit"
+	// FieldKeepAmount holds the string denoting the keep_amount field in the database.
+	FieldKeepAmount = "keep_amount"
+	// FieldKeepUnit holds the string denoting the keep_unit field in the database.
+	FieldKeepUnit = "keep_unit"
 	// FieldAllergens holds the string denoting the allergens field in the database.
 	FieldAllergens = "allergens"
 	// FieldDiets holds the string denoting the diets field in the database.
@@ -89,7 +107,15 @@ var Columns = []string{
 	FieldID,
 	FieldName,
 	FieldAliases,
+	FieldOwnNames,
+	FieldOrigin,
+	FieldThing,
+	FieldLike,
+	FieldGuessed,
 	FieldAisle,
+	FieldUnit,
+	FieldKeepAmount,
+	FieldKeepUnit,
 	FieldAllergens,
 	FieldDiets,
 	FieldDensity,
@@ -118,10 +144,22 @@ func ValidColumn(column string) bool {
 var (
 	// NameValidator is a validator for the "name" field. It is called by the builders before save.
 	NameValidator func(string) error
-	// DefaultAisle holds the default value on creation for the "aisle" field.
-	DefaultAisle string
+	// DefaultThing holds the default value on creation for the "thing" field.
+	DefaultThing bool
+	// LikeValidator is a validator for the "like" field. It is called by the builders before save.
+	LikeValidator func(string) error
 	// AisleValidator is a validator for the "aisle" field. It is called by the builders before save.
 	AisleValidator func(string) error
+	// UnitValidator is a validator for the "unit" field. It is called by the builders before save.
+	UnitValidator func(string) error
+	// KeepAmountValidator is a validator for the "keep_amount" field. It is called by the builders before save.
+	KeepAmountValidator func(float64) error
+	// KeepUnitValidator is a validator for the "keep_unit" field. It is called by the builders before save.
+	KeepUnitValidator func(string) error
+	// AllergensValidator is a validator for the "allergens" field. It is called by the builders before save.
+	AllergensValidator func([]string) error
+	// DietsValidator is a validator for the "diets" field. It is called by the builders before save.
+	DietsValidator func([]string) error
 	// DensityValidator is a validator for the "density" field. It is called by the builders before save.
 	DensityValidator func(float64) error
 	// EnergyKcalValidator is a validator for the "energy_kcal" field. It is called by the builders before save.
@@ -144,9 +182,37 @@ var (
 	DefaultStaple bool
 	// SourceValidator is a validator for the "source" field. It is called by the builders before save.
 	SourceValidator func(string) error
+	// DefaultID holds the default value on creation for the "id" field.
+	DefaultID func() string
 	// IDValidator is a validator for the "id" field. It is called by the builders before save.
 	IDValidator func(string) error
 )
+
+// Origin defines the type for the "origin" enum field.
+type Origin string
+
+// OriginCatalogue is the default value of the Origin enum.
+const DefaultOrigin = OriginCatalogue
+
+// Origin values.
+const (
+	OriginCatalogue Origin = "catalogue"
+	OriginHousehold Origin = "household"
+)
+
+func (o Origin) String() string {
+	return string(o)
+}
+
+// OriginValidator is a validator for the "origin" field enum values. It is called by the builders before save.
+func OriginValidator(o Origin) error {
+	switch o {
+	case OriginCatalogue, OriginHousehold:
+		return nil
+	default:
+		return fmt.Errorf("food: invalid enum value for origin field: %q", o)
+	}
+}
 
 // OrderOption defines the ordering options for the Food queries.
 type OrderOption func(*sql.Selector)
@@ -161,9 +227,39 @@ func ByName(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldName, opts...).ToFunc()
 }
 
+// ByOrigin orders the results by the origin field.
+func ByOrigin(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldOrigin, opts...).ToFunc()
+}
+
+// ByThing orders the results by the thing field.
+func ByThing(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldThing, opts...).ToFunc()
+}
+
+// ByLike orders the results by the like field.
+func ByLike(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldLike, opts...).ToFunc()
+}
+
 // ByAisle orders the results by the aisle field.
 func ByAisle(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldAisle, opts...).ToFunc()
+}
+
+// ByUnit orders the results by the unit field.
+func ByUnit(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldUnit, opts...).ToFunc()
+}
+
+// ByKeepAmount orders the results by the keep_amount field.
+func ByKeepAmount(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldKeepAmount, opts...).ToFunc()
+}
+
+// ByKeepUnit orders the results by the keep_unit field.
+func ByKeepUnit(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldKeepUnit, opts...).ToFunc()
 }
 
 // ByDensity orders the results by the density field.

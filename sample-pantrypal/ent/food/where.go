@@ -68,9 +68,34 @@ func Name(v string) predicate.Food {
 	return predicate.Food(sql.FieldEQ(FieldName, v))
 }
 
+// Thing applies equality check predicate on the "thing" field. It's identical to ThingEQ.
+func Thing(v bool) predicate.Food {
+	return predicate.Food(sql.FieldEQ(FieldThing, v))
+}
+
+// Like applies equality check predicate on the "like" field. It's identical to LikeEQ.
+func Like(v string) predicate.Food {
+	return predicate.Food(sql.FieldEQ(FieldLike, v))
+}
+
 // Aisle applies equality check predicate on the "aisle" field. It's identical to AisleEQ.
 func Aisle(v string) predicate.Food {
 	return predicate.Food(sql.FieldEQ(FieldAisle, v))
+}
+
+// Unit applies equality check predicate on the "unit" field. It's identical to UnitEQ.
+func Unit(v string) predicate.Food {
+	return predicate.Food(sql.FieldEQ(FieldUnit, v))
+}
+
+// KeepAmount applies equality check predicate on the "keep_amount" field. It's identical to KeepAmountEQ.
+func KeepAmount(v float64) predicate.Food {
+	return predicate.Food(sql.FieldEQ(FieldKeepAmount, v))
+}
+
+// KeepUnit applies equality check predicate on the "keep_unit" field. It's identical to KeepUnitEQ.
+func KeepUnit(v string) predicate.Food {
+	return predicate.Food(sql.FieldEQ(FieldKeepUnit, v))
 }
 
 // Density applies equality check predicate on the "density" field. It's identical to DensityEQ.
@@ -203,6 +228,131 @@ func AliasesNotNil() predicate.Food {
 	return predicate.Food(sql.FieldNotNull(FieldAliases))
 }
 
+// OwnNamesIsNil applies the IsNil predicate on the "own_names" field.
+func OwnNamesIsNil() predicate.Food {
+	return predicate.Food(sql.FieldIsNull(FieldOwnNames))
+}
+
+// OwnNamesNotNil applies the NotNil predicate on the "own_names" field.
+func OwnNamesNotNil() predicate.Food {
+	return predicate.Food(sql.FieldNotNull(FieldOwnNames))
+}
+
+// OriginEQ applies the EQ predicate on the "origin" field.
+func OriginEQ(v Origin) predicate.Food {
+	return predicate.Food(sql.FieldEQ(FieldOrigin, v))
+}
+
+// OriginNEQ applies the NEQ predicate on the "origin" field.
+func OriginNEQ(v Origin) predicate.Food {
+	return predicate.Food(sql.FieldNEQ(FieldOrigin, v))
+}
+
+// OriginIn applies the In predicate on the "origin" field.
+func OriginIn(vs ...Origin) predicate.Food {
+	return predicate.Food(sql.FieldIn(FieldOrigin, vs...))
+}
+
+// OriginNotIn applies the NotIn predicate on the "origin" field.
+func OriginNotIn(vs ...Origin) predicate.Food {
+	return predicate.Food(sql.FieldNotIn(FieldOrigin, vs...))
+}
+
+// ThingEQ applies the EQ predicate on the "thing" field.
+func ThingEQ(v bool) predicate.Food {
+	return predicate.Food(sql.FieldEQ(FieldThing, v))
+}
+
+// ThingNEQ applies the NEQ predicate on the "thing" field.
+func ThingNEQ(v bool) predicate.Food {
+	return predicate.Food(sql.FieldNEQ(FieldThing, v))
+}
+
+// LikeEQ applies the EQ predicate on the "like" field.
+func LikeEQ(v string) predicate.Food {
+	return predicate.Food(sql.FieldEQ(FieldLike, v))
+}
+
+// LikeNEQ applies the NEQ predicate on the "like" field.
+func LikeNEQ(v string) predicate.Food {
+	return predicate.Food(sql.FieldNEQ(FieldLike, v))
+}
+
+// LikeIn applies the In predicate on the "like" field.
+func LikeIn(vs ...string) predicate.Food {
+	return predicate.Food(sql.FieldIn(FieldLike, vs...))
+}
+
+// LikeNotIn applies the NotIn predicate on the "like" field.
+func LikeNotIn(vs ...string) predicate.Food {
+	return predicate.Food(sql.FieldNotIn(FieldLike, vs...))
+}
+
+// LikeGT applies the GT predicate on the "like" field.
+func LikeGT(v string) predicate.Food {
+	return predicate.Food(sql.FieldGT(FieldLike, v))
+}
+
+// LikeGTE applies the GTE predicate on the "like" field.
+func LikeGTE(v string) predicate.Food {
+	return predicate.Food(sql.FieldGTE(FieldLike, v))
+}
+
+// LikeLT applies the LT predicate on the "like" field.
+func LikeLT(v string) predicate.Food {
+	return predicate.Food(sql.FieldLT(FieldLike, v))
+}
+
+// LikeLTE applies the LTE predicate on the "like" field.
+func LikeLTE(v string) predicate.Food {
+	return predicate.Food(sql.FieldLTE(FieldLike, v))
+}
+
+// LikeContains applies the Contains predicate on the "like" field.
+func LikeContains(v string) predicate.Food {
+	return predicate.Food(sql.FieldContains(FieldLike, v))
+}
+
+// LikeHasPrefix applies the HasPrefix predicate on the "like" field.
+func LikeHasPrefix(v string) predicate.Food {
+	return predicate.Food(sql.FieldHasPrefix(FieldLike, v))
+}
+
+// LikeHasSuffix applies the HasSuffix predicate on the "like" field.
+func LikeHasSuffix(v string) predicate.Food {
+	return predicate.Food(sql.FieldHasSuffix(FieldLike, v))
+}
+
+// LikeIsNil applies the IsNil predicate on the "like" field.
+func LikeIsNil() predicate.Food {
+	return predicate.Food(sql.FieldIsNull(FieldLike))
+}
+
+// LikeNotNil applies the NotNil predicate on the "like" field.
+func LikeNotNil() predicate.Food {
+	return predicate.Food(sql.FieldNotNull(FieldLike))
+}
+
+// LikeEqualFold applies the EqualFold predicate on the "like" field.
+func LikeEqualFold(v string) predicate.Food {
+	return predicate.Food(sql.FieldEqualFold(FieldLike, v))
+}
+
+// LikeContainsFold applies the ContainsFold predicate on the "like" field.
+func LikeContainsFold(v string) predicate.Food {
+	return predicate.Food(sql.FieldContainsFold(FieldLike, v))
+}
+
+// GuessedIsNil applies the IsNil predicate on the "guessed" field.
+func GuessedIsNil() predicate.Food {
+	return predicate.Food(sql.FieldIsNull(FieldGuessed))
+}
+
+// GuessedNotNil applies the NotNil predicate on the "guessed" field.
+func GuessedNotNil() predicate.Food {
+	return predicate.Food(sql.FieldNotNull(FieldGuessed))
+}
+
 // AisleEQ applies the EQ predicate on the "aisle" field.
 func AisleEQ(v string) predicate.Food {
 	return predicate.Food(sql.FieldEQ(FieldAisle, v))
@@ -266,6 +416,206 @@ func AisleEqualFold(v string) predicate.Food {
 // AisleContainsFold applies the ContainsFold predicate on the "aisle" field.
 func AisleContainsFold(v string) predicate.Food {
 	return predicate.Food(sql.FieldContainsFold(FieldAisle, v))
+}
+
+// UnitEQ applies the EQ predicate on the "unit" field.
+func UnitEQ(v string) predicate.Food {
+	return predicate.Food(sql.FieldEQ(FieldUnit, v))
+}
+
+// UnitNEQ applies the NEQ predicate on the "unit" field.
+func UnitNEQ(v string) predicate.Food {
+	return predicate.Food(sql.FieldNEQ(FieldUnit, v))
+}
+
+// UnitIn applies the In predicate on the "unit" field.
+func UnitIn(vs ...string) predicate.Food {
+	return predicate.Food(sql.FieldIn(FieldUnit, vs...))
+}
+
+// UnitNotIn applies the NotIn predicate on the "unit" field.
+func UnitNotIn(vs ...string) predicate.Food {
+	return predicate.Food(sql.FieldNotIn(FieldUnit, vs...))
+}
+
+// UnitGT applies the GT predicate on the "unit" field.
+func UnitGT(v string) predicate.Food {
+	return predicate.Food(sql.FieldGT(FieldUnit, v))
+}
+
+// UnitGTE applies the GTE predicate on the "unit" field.
+func UnitGTE(v string) predicate.Food {
+	return predicate.Food(sql.FieldGTE(FieldUnit, v))
+}
+
+// UnitLT applies the LT predicate on the "unit" field.
+func UnitLT(v string) predicate.Food {
+	return predicate.Food(sql.FieldLT(FieldUnit, v))
+}
+
+// UnitLTE applies the LTE predicate on the "unit" field.
+func UnitLTE(v string) predicate.Food {
+	return predicate.Food(sql.FieldLTE(FieldUnit, v))
+}
+
+// UnitContains applies the Contains predicate on the "unit" field.
+func UnitContains(v string) predicate.Food {
+	return predicate.Food(sql.FieldContains(FieldUnit, v))
+}
+
+// UnitHasPrefix applies the HasPrefix predicate on the "unit" field.
+func UnitHasPrefix(v string) predicate.Food {
+	return predicate.Food(sql.FieldHasPrefix(FieldUnit, v))
+}
+
+// UnitHasSuffix applies the HasSuffix predicate on the "unit" field.
+func UnitHasSuffix(v string) predicate.Food {
+	return predicate.Food(sql.FieldHasSuffix(FieldUnit, v))
+}
+
+// UnitIsNil applies the IsNil predicate on the "unit" field.
+func UnitIsNil() predicate.Food {
+	return predicate.Food(sql.FieldIsNull(FieldUnit))
+}
+
+// UnitNotNil applies the NotNil predicate on the "unit" field.
+func UnitNotNil() predicate.Food {
+	return predicate.Food(sql.FieldNotNull(FieldUnit))
+}
+
+// UnitEqualFold applies the EqualFold predicate on the "unit" field.
+func UnitEqualFold(v string) predicate.Food {
+	return predicate.Food(sql.FieldEqualFold(FieldUnit, v))
+}
+
+// UnitContainsFold applies the ContainsFold predicate on the "unit" field.
+func UnitContainsFold(v string) predicate.Food {
+	return predicate.Food(sql.FieldContainsFold(FieldUnit, v))
+}
+
+// KeepAmountEQ applies the EQ predicate on the "keep_amount" field.
+func KeepAmountEQ(v float64) predicate.Food {
+	return predicate.Food(sql.FieldEQ(FieldKeepAmount, v))
+}
+
+// KeepAmountNEQ applies the NEQ predicate on the "keep_amount" field.
+func KeepAmountNEQ(v float64) predicate.Food {
+	return predicate.Food(sql.FieldNEQ(FieldKeepAmount, v))
+}
+
+// KeepAmountIn applies the In predicate on the "keep_amount" field.
+func KeepAmountIn(vs ...float64) predicate.Food {
+	return predicate.Food(sql.FieldIn(FieldKeepAmount, vs...))
+}
+
+// KeepAmountNotIn applies the NotIn predicate on the "keep_amount" field.
+func KeepAmountNotIn(vs ...float64) predicate.Food {
+	return predicate.Food(sql.FieldNotIn(FieldKeepAmount, vs...))
+}
+
+// KeepAmountGT applies the GT predicate on the "keep_amount" field.
+func KeepAmountGT(v float64) predicate.Food {
+	return predicate.Food(sql.FieldGT(FieldKeepAmount, v))
+}
+
+// KeepAmountGTE applies the GTE predicate on the "keep_amount" field.
+func KeepAmountGTE(v float64) predicate.Food {
+	return predicate.Food(sql.FieldGTE(FieldKeepAmount, v))
+}
+
+// KeepAmountLT applies the LT predicate on the "keep_amount" field.
+func KeepAmountLT(v float64) predicate.Food {
+	return predicate.Food(sql.FieldLT(FieldKeepAmount, v))
+}
+
+// KeepAmountLTE applies the LTE predicate on the "keep_amount" field.
+func KeepAmountLTE(v float64) predicate.Food {
+	return predicate.Food(sql.FieldLTE(FieldKeepAmount, v))
+}
+
+// KeepAmountIsNil applies the IsNil predicate on the "keep_amount" field.
+func KeepAmountIsNil() predicate.Food {
+	return predicate.Food(sql.FieldIsNull(FieldKeepAmount))
+}
+
+// KeepAmountNotNil applies the NotNil predicate on the "keep_amount" field.
+func KeepAmountNotNil() predicate.Food {
+	return predicate.Food(sql.FieldNotNull(FieldKeepAmount))
+}
+
+// KeepUnitEQ applies the EQ predicate on the "keep_unit" field.
+func KeepUnitEQ(v string) predicate.Food {
+	return predicate.Food(sql.FieldEQ(FieldKeepUnit, v))
+}
+
+// KeepUnitNEQ applies the NEQ predicate on the "keep_unit" field.
+func KeepUnitNEQ(v string) predicate.Food {
+	return predicate.Food(sql.FieldNEQ(FieldKeepUnit, v))
+}
+
+// KeepUnitIn applies the In predicate on the "keep_unit" field.
+func KeepUnitIn(vs ...string) predicate.Food {
+	return predicate.Food(sql.FieldIn(FieldKeepUnit, vs...))
+}
+
+// KeepUnitNotIn applies the NotIn predicate on the "keep_unit" field.
+func KeepUnitNotIn(vs ...string) predicate.Food {
+	return predicate.Food(sql.FieldNotIn(FieldKeepUnit, vs...))
+}
+
+// KeepUnitGT applies the GT predicate on the "keep_unit" field.
+func KeepUnitGT(v string) predicate.Food {
+	return predicate.Food(sql.FieldGT(FieldKeepUnit, v))
+}
+
+// KeepUnitGTE applies the GTE predicate on the "keep_unit" field.
+func KeepUnitGTE(v string) predicate.Food {
+	return predicate.Food(sql.FieldGTE(FieldKeepUnit, v))
+}
+
+// KeepUnitLT applies the LT predicate on the "keep_unit" field.
+func KeepUnitLT(v string) predicate.Food {
+	return predicate.Food(sql.FieldLT(FieldKeepUnit, v))
+}
+
+// KeepUnitLTE applies the LTE predicate on the "keep_unit" field.
+func KeepUnitLTE(v string) predicate.Food {
+	return predicate.Food(sql.FieldLTE(FieldKeepUnit, v))
+}
+
+// KeepUnitContains applies the Contains predicate on the "keep_unit" field.
+func KeepUnitContains(v string) predicate.Food {
+	return predicate.Food(sql.FieldContains(FieldKeepUnit, v))
+}
+
+// KeepUnitHasPrefix applies the HasPrefix predicate on the "keep_unit" field.
+func KeepUnitHasPrefix(v string) predicate.Food {
+	return predicate.Food(sql.FieldHasPrefix(FieldKeepUnit, v))
+}
+
+// KeepUnitHasSuffix applies the HasSuffix predicate on the "keep_unit" field.
+func KeepUnitHasSuffix(v string) predicate.Food {
+	return predicate.Food(sql.FieldHasSuffix(FieldKeepUnit, v))
+}
+
+// KeepUnitIsNil applies the IsNil predicate on the "keep_unit" field.
+func KeepUnitIsNil() predicate.Food {
+	return predicate.Food(sql.FieldIsNull(FieldKeepUnit))
+}
+
+// KeepUnitNotNil applies the NotNil predicate on the "keep_unit" field.
+func KeepUnitNotNil() predicate.Food {
+	return predicate.Food(sql.FieldNotNull(FieldKeepUnit))
+}
+
+// KeepUnitEqualFold applies the EqualFold predicate on the "keep_unit" field.
+func KeepUnitEqualFold(v string) predicate.Food {
+	return predicate.Food(sql.FieldEqualFold(FieldKeepUnit, v))
+}
+
+// KeepUnitContainsFold applies the ContainsFold predicate on the "keep_unit" field.
+func KeepUnitContainsFold(v string) predicate.Food {
+	return predicate.Food(sql.FieldContainsFold(FieldKeepUnit, v))
 }
 
 // AllergensIsNil applies the IsNil predicate on the "allergens" field.

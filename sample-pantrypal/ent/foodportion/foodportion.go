@@ -54,6 +54,8 @@ var (
 	UnitValidator func(string) error
 	// GramsValidator is a validator for the "grams" field. It is called by the builders before save.
 	GramsValidator func(float64) error
+	// DefaultID holds the default value on creation for the "id" field.
+	DefaultID func() string
 	// IDValidator is a validator for the "id" field. It is called by the builders before save.
 	IDValidator func(string) error
 )

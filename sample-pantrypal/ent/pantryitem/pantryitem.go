@@ -166,9 +166,6 @@ var (
 // Place defines the type for the "place" enum field.
 type Place string
 
-// PlacePantry is the default value of the Place enum.
-const DefaultPlace = PlacePantry
-
 // Place values.
 const (
 	PlacePantry  Place = "pantry"

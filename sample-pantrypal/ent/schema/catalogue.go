@@ -12,25 +12,46 @@ import (
 )
 
 // Food is what recipes, products and lots have in common. The catalogue has the same
-// foods with the same ids in every set.
+// foods with the same ids in every set; a household adds foods of its own, and things that are no
+// food but are bought and kept like it.
 type Food struct{ ent.Schema }
 
 func (Food) Mixin() []ent.Mixin { return []ent.Mixin{household{}} }
 
 func (Food) Fields() []ent.Field {
 	return []ent.Field{
-		field.String("id").Immutable().NotEmpty().MaxLen(64).
-			Annotations(expose.Field{Description: "Made of the name; the same in every set."}),
+		field.String("id").DefaultFunc(newID).Immutable().NotEmpty().MaxLen(64).
+			Annotations(expose.Field{Description: "Made of the name; of the catalogue's foods the same in every set."}),
 		field.String("name").NotEmpty().MaxLen(120).Unique().
 			Annotations(expose.Field{Searchable: expose.Yes(), MaxLength: expose.Length(120)}),
 		field.Strings("aliases").Optional().
 			Comment("Other names, by which the action find-food knows it."),
-		field.String("aisle").NotEmpty().MaxLen(40).Default("other").
-			Comment("Where shops have it: produce, dairy, meat, seafood, bakery, frozen, dry ..."),
-		field.Strings("allergens").Optional().
+		field.Strings("own_names").Optional().
+			Comment("Names that the household gives it beside them: foods of the catalogue take them, too. find-food knows it by them."),
+		field.Enum("origin").Values("catalogue", "household").Default("catalogue").
+			Comment("catalogue: the same in every set; a household changes its ownNames, keepAmount and keepUnit alone. household: its own.").
+			Annotations(expose.Field{ReadOnly: expose.Yes()}),
+		field.Bool("thing").Default(false).
+			Comment("No food, such as toilet paper: it is bought and kept, and never cooked."),
+		field.String("like").Optional().Nillable().MaxLen(64).
+			Comment("Of a food of the household, the id of the food from which what nobody has said was guessed: send it with a new food, or the one with the most similar name is taken."),
+		field.Strings("guessed").Optional().
+			Comment("Which fields were guessed from like: aisle, allergens, diets, shelfLife, unit. Sending one of them says it.").
+			Annotations(expose.Field{ReadOnly: expose.Yes()}),
+		field.String("aisle").NotEmpty().MaxLen(40).
+			Comment("Where shops have it: produce, dairy, meat, seafood, bakery, frozen, dry ... Of a new food, guessed where it is not sent.").
+			Annotations(expose.Filled{}, expose.Field{Example: "dairy"}),
+		field.String("unit").Optional().Nillable().MaxLen(20).Validate(validUnit).
+			Comment("In what the household counts it as a rule.").
+			Annotations(expose.Field{Example: "pack"}),
+		optionalAmount("keep_amount", "How much of it the household always wants in the house, in keepUnit: shop buys what is missing of it. null: it is bought when a meal needs it."),
+		optionalUnit("keep_unit", "Unit of keepAmount."),
+		field.Strings("allergens").Optional().Validate(oneOf("allergen", allergens)).
+			Annotations(expose.Filled{}).
 			Comment("Of: gluten, crustaceans, eggs, fish, peanuts, soy, milk, nuts, celery, mustard, sesame, sulphites, lupin, molluscs."),
-		field.Strings("diets").Optional().
-			Comment("Whom it suits: vegan, vegetarian, pescatarian."),
+		field.Strings("diets").Optional().Validate(oneOf("diet", diets)).
+			Annotations(expose.Filled{}).
+			Comment("Whom it suits: vegan, vegetarian, pescatarian. What suits vegans suits all of them."),
 		field.Float("density").Optional().Nillable().Positive().
 			Comment("Grams per millilitre; null: its volume says nothing about its weight."),
 		nutrient("energy_kcal", "kcal per 100 g."), nutrient("protein_g", "Grams per 100 g."), nutrient("carbohydrate_g", "Grams per 100 g."),
@@ -49,7 +70,7 @@ func nutrient(name, comment string) ent.Field {
 
 func shelfLife(name string) ent.Field {
 	return field.Int(name).Optional().Nillable().NonNegative().
-		Comment("Days that it keeps there; null: not there, or without limit.").Annotations(expose.Field{Min: expose.Number(0)})
+		Comment("Days that it keeps there; null: not there, or without limit.").Annotations(expose.Filled{}, expose.Field{Min: expose.Number(0)})
 }
 
 func (Food) Edges() []ent.Edge {
@@ -63,9 +84,9 @@ func (Food) Edges() []ent.Edge {
 
 func (Food) Annotations() []schema.Annotation {
 	return []schema.Annotation{expose.Entity{
-		Description: "What recipes, products and lots are about: one food, with aisle, allergens, density, nutrition per 100 g. The catalogue is the app's: agents only read it. find-food finds one by any of its names.",
+		Description: "What recipes, products and lots are about: one food, with aisle, allergens, density, nutrition per 100 g; or a thing that is bought like one. The catalogue is the app's; a household adds foods of its own (make-food guesses what it is not told) and gives any of them names. find-food finds one by any of its names.",
 		Aliases:     []string{"ingredient", "catalogue"},
-		ReadOnly:    expose.Yes(),
+		Cascades:    expose.Yes(),
 	}}
 }
 
@@ -76,8 +97,8 @@ func (FoodPortion) Mixin() []ent.Mixin { return []ent.Mixin{household{}} }
 
 func (FoodPortion) Fields() []ent.Field {
 	return []ent.Field{
-		field.String("id").Immutable().NotEmpty().MaxLen(96),
-		field.String("unit").NotEmpty().MaxLen(20).Comment("piece, clove, tbsp, cup, can, bunch ..."),
+		field.String("id").DefaultFunc(newID).Immutable().NotEmpty().MaxLen(96),
+		field.String("unit").NotEmpty().MaxLen(20).Validate(validUnit).Comment("piece, clove, tbsp, cup, can, bunch ..."),
 		field.Float("grams").Positive().Comment("What one of it weighs."),
 		field.String("food_id").Immutable(),
 	}
@@ -93,8 +114,7 @@ func (FoodPortion) Indexes() []ent.Index {
 
 func (FoodPortion) Annotations() []schema.Annotation {
 	return []schema.Annotation{expose.Entity{
-		Description: "What one piece, clove, cup ... of a food weighs in grams. Kept by the app: agents only read it.",
-		ReadOnly:    expose.Yes(),
+		Description: "What one piece, clove, cup ... of a food weighs in grams. Those of the catalogue's foods are the app's.",
 	}}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"entgo.io/ent"
+	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/field"
 
 	"github.com/koan-go/koan/entities/expose"
@@ -16,6 +17,12 @@ var mealTypes = []string{"breakfast", "lunch", "dinner", "snack", "dessert"}
 
 // places where a household keeps things.
 var places = []string{"pantry", "fridge", "freezer"}
+
+// allergens are the 14 that have to be declared in the EU, and diets those that foods can fit.
+var (
+	allergens = []string{"gluten", "crustaceans", "eggs", "fish", "peanuts", "soy", "milk", "nuts", "celery", "mustard", "sesame", "sulphites", "lupin", "molluscs"}
+	diets     = []string{"vegan", "vegetarian", "pescatarian"}
+)
 
 // weekdays of rules.
 var weekdays = []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
@@ -28,18 +35,25 @@ func day(name, comment string) *dayField {
 type dayField struct {
 	name, comment string
 	aliases       []string
+	hook          bool // fills it where callers leave it out
 }
 
 func (d *dayField) known(as ...string) *dayField { d.aliases = as; return d }
 
-func (d *dayField) annotation() expose.Field {
-	return expose.Field{Day: expose.Yes(), Description: d.comment, Aliases: d.aliases}
+func (d *dayField) filled() *dayField { d.hook = true; return d }
+
+func (d *dayField) annotations() []schema.Annotation {
+	out := []schema.Annotation{expose.Field{Day: expose.Yes(), Description: d.comment, Aliases: d.aliases}}
+	if d.hook {
+		out = append(out, expose.Filled{})
+	}
+	return out
 }
 
-func (d *dayField) required() ent.Field { return field.Time(d.name).Annotations(d.annotation()) }
+func (d *dayField) required() ent.Field { return field.Time(d.name).Annotations(d.annotations()...) }
 
 func (d *dayField) optional() ent.Field {
-	return field.Time(d.name).Optional().Nillable().Annotations(d.annotation())
+	return field.Time(d.name).Optional().Nillable().Annotations(d.annotations()...)
 }
 
 // validZone refuses what is no time zone.

@@ -28,12 +28,13 @@ func (PantryItem) Fields() []ent.Field {
 		amountDefault("amount", "How much is left, in unit."),
 		optionalAmount("initial_amount", "How much it was when it came, in unit."),
 		unitField("unit", stockUnits),
-		field.Enum("place").Values(places...).Default("pantry").
-			Comment("Another place brings another bestBefore, by the food's shelf life there, unless one is sent.").
-			Annotations(expose.Field{Aliases: []string{"location", "shelf"}}),
+		field.Enum("place").Values(places...).
+			Comment("Where it is; of a new lot, where its food is kept as a rule, if it is not sent. Another place brings another bestBefore, by the food's shelf life there, unless one is sent.").
+			Annotations(expose.Filled{}, expose.Field{Aliases: []string{"location", "shelf"}}),
 		field.Enum("status").Values("available", "consumed", "expired", "wasted").Default("available").
 			Comment("Only available lots are in the house; the others say how a lot left it."),
-		day("best_before", "The last good day; null: it keeps.").known("expires", "expiry date", "expiring items", "best before", "use by", "goes off").optional(),
+		day("best_before", "The last good day; null: it keeps. Of a new lot that does not say, by the food's shelf life at its place.").
+			known("expires", "expiry date", "expiring items", "best before", "use by", "goes off").filled().optional(),
 		day("opened_at", "The day on which it was opened; null: closed.").optional(),
 		price("unit_price", "What one unit of it cost, in the household's currency."),
 		field.Bool("staple").Default(false).

@@ -117,7 +117,7 @@ func (ShoppingItem) Mixin() []ent.Mixin { return []ent.Mixin{household{}} }
 func (ShoppingItem) Fields() []ent.Field {
 	return []ent.Field{
 		field.String("name").NotEmpty().MaxLen(120).
-			Comment("What to buy. Where foodId is not sent, the food of this name is looked up.").
+			Comment("What to buy. Where foodId is not sent, the food of this name is looked up, also when the name changes.").
 			Annotations(expose.Field{Searchable: expose.Yes(), MaxLength: expose.Length(120)}),
 		amountDefault("amount", "How much to buy, in unit; with packages, all of them together."),
 		unitField("unit", stockUnits),
@@ -126,12 +126,14 @@ func (ShoppingItem) Fields() []ent.Field {
 		field.String("aisle").NotEmpty().MaxLen(40).Default("other").
 			Comment("Where shops have it; that of the food, if one is known."),
 		price("estimated_cost", "What it will cost, by the latest price; null: no price is known."),
+		field.Bool("for_stock").Default(false).
+			Comment("shop put it here to keep what the household always wants in the house (Food.keepAmount); it takes it off again."),
 		field.Bool("bought").Default(false).
 			Comment("check-off sets it and puts the thing into the pantry."),
 		field.Time("bought_at").Optional().Nillable(),
 		noteField("note"),
 		versionField(),
-		field.String("list_id").Immutable(),
+		field.String("list_id").Comment("Another list moves the line there."),
 		field.String("food_id").Optional().Nillable(),
 		field.String("product_id").Optional().Nillable(),
 		field.String("store_id").Optional().Nillable(),
@@ -142,7 +144,7 @@ func (ShoppingItem) Fields() []ent.Field {
 
 func (ShoppingItem) Edges() []ent.Edge {
 	return []ent.Edge{
-		edge.From("list", ShoppingList.Type).Ref("items").Unique().Required().Immutable().Field("list_id"),
+		edge.From("list", ShoppingList.Type).Ref("items").Unique().Required().Field("list_id"),
 		edge.To("food", Food.Type).Unique().Field("food_id"),
 		edge.To("product", Product.Type).Unique().Field("product_id").Annotations(entsql.OnDelete(entsql.SetNull)),
 		edge.To("store", Store.Type).Unique().Field("store_id").Annotations(entsql.OnDelete(entsql.SetNull)),

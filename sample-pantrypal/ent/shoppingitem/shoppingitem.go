@@ -24,6 +24,8 @@ const (
 	FieldAisle = "aisle"
 	// FieldEstimatedCost holds the string denoting the estimated_cost field in the database.
 	FieldEstimatedCost = "estimated_cost"
+	// FieldForStock holds the string denoting the for_stock field in the database.
+	FieldForStock = "for_stock"
 	// FieldBought holds the string denoting the bought field in the database.
 	FieldBought = "bought"
 	// FieldBoughtAt holds the string denoting the bought_at field in the database.
@@ -109,6 +111,7 @@ var Columns = []string{
 	FieldPackages,
 	FieldAisle,
 	FieldEstimatedCost,
+	FieldForStock,
 	FieldBought,
 	FieldBoughtAt,
 	FieldNote,
@@ -149,6 +152,8 @@ var (
 	AisleValidator func(string) error
 	// EstimatedCostValidator is a validator for the "estimated_cost" field. It is called by the builders before save.
 	EstimatedCostValidator func(float64) error
+	// DefaultForStock holds the default value on creation for the "for_stock" field.
+	DefaultForStock bool
 	// DefaultBought holds the default value on creation for the "bought" field.
 	DefaultBought bool
 	// NoteValidator is a validator for the "note" field. It is called by the builders before save.
@@ -197,6 +202,11 @@ func ByAisle(opts ...sql.OrderTermOption) OrderOption {
 // ByEstimatedCost orders the results by the estimated_cost field.
 func ByEstimatedCost(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldEstimatedCost, opts...).ToFunc()
+}
+
+// ByForStock orders the results by the for_stock field.
+func ByForStock(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldForStock, opts...).ToFunc()
 }
 
 // ByBought orders the results by the bought field.

@@ -95,6 +95,11 @@ func EstimatedCost(v float64) predicate.ShoppingItem {
 	return predicate.ShoppingItem(sql.FieldEQ(FieldEstimatedCost, v))
 }
 
+// ForStock applies equality check predicate on the "for_stock" field. It's identical to ForStockEQ.
+func ForStock(v bool) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldEQ(FieldForStock, v))
+}
+
 // Bought applies equality check predicate on the "bought" field. It's identical to BoughtEQ.
 func Bought(v bool) predicate.ShoppingItem {
 	return predicate.ShoppingItem(sql.FieldEQ(FieldBought, v))
@@ -473,6 +478,16 @@ func EstimatedCostIsNil() predicate.ShoppingItem {
 // EstimatedCostNotNil applies the NotNil predicate on the "estimated_cost" field.
 func EstimatedCostNotNil() predicate.ShoppingItem {
 	return predicate.ShoppingItem(sql.FieldNotNull(FieldEstimatedCost))
+}
+
+// ForStockEQ applies the EQ predicate on the "for_stock" field.
+func ForStockEQ(v bool) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldEQ(FieldForStock, v))
+}
+
+// ForStockNEQ applies the NEQ predicate on the "for_stock" field.
+func ForStockNEQ(v bool) predicate.ShoppingItem {
+	return predicate.ShoppingItem(sql.FieldNEQ(FieldForStock, v))
 }
 
 // BoughtEQ applies the EQ predicate on the "bought" field.

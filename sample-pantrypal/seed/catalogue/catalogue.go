@@ -50,7 +50,7 @@ var Load = sync.OnceValues(func() (*Catalogue, error) { return read(files) })
 // households, whose rows are theirs once they are written.
 var Version = sync.OnceValue(func() int32 {
 	h := fnv.New32a()
-	for _, name := range []string{"foods.csv", "portions.csv", "products.csv", "recipes.yaml", "stores.yaml"} {
+	for _, name := range []string{"foods.csv", "everyday.csv", "names.csv", "portions.csv", "products.csv", "recipes.yaml", "stores.yaml"} {
 		raw, err := files.ReadFile(name)
 		if err != nil {
 			panic(err) // embedded
@@ -89,10 +89,18 @@ func read(from interface {
 		p.add(decode(name, raw, out))
 	}
 	table("foods.csv", foodColumns, func(r *record) { c.Foods = append(c.Foods, r.food()) })
+	table("everyday.csv", everydayColumns, func(r *record) { c.Foods = append(c.Foods, r.everyday()) })
 	for i, f := range c.Foods {
-		p.when(slices.ContainsFunc(c.Foods[:i], func(o Food) bool { return o.Name == f.Name }), "foods.csv: %s occurs twice", f.Name)
+		p.when(slices.ContainsFunc(c.Foods[:i], func(o Food) bool { return o.Name == f.Name }), "%s occurs twice", f.Name)
 		c.byName[f.Name] = i
 	}
+	table("names.csv", nameColumns, func(r *record) {
+		if at, ok := c.byName[r.text("food")]; ok {
+			c.Foods[at].Aliases = append(c.Foods[at].Aliases, r.list("names")...)
+		} else {
+			r.fail("food", "is no food")
+		}
+	})
 	table("portions.csv", portionColumns, func(r *record) {
 		if at, ok := c.byName[r.text("food")]; ok {
 			c.Foods[at].Portions = append(c.Foods[at].Portions, r.portion())

@@ -38,12 +38,16 @@ func (c *Catalogue) check() problems {
 
 func (p *problems) food(f Food) {
 	at := "foods.csv: " + f.Name
+	if f.NDB == "" {
+		at = "everyday.csv: " + f.Name
+	}
 	p.oneOf(at, "aisle", Aisles, f.Aisle)
 	p.oneOf(at, "allergen", Allergens, f.Allergens...)
 	for _, animal := range []string{"milk", "eggs", "fish", "crustaceans", "molluscs"} {
 		p.when(slices.Contains(f.Diets, "vegan") && slices.Contains(f.Allergens, animal), "%s: vegan, and contains %s", at, animal)
 	}
-	p.when(f.Shelf == Shelf{}, "%s keeps nowhere", at)
+	p.when(f.Shelf == Shelf{} && !f.Thing, "%s keeps nowhere", at)
+	p.when(f.Thing != (f.Aisle == "household"), "%s: a thing is in the aisle household, and no food is", at)
 	p.when(f.Density.GreaterThan(decimal.RequireFromString("2")), "%s has a density of %s g/ml", at, f.Density)
 	n := f.Nutrition
 	total := n.Protein.Add(n.Fat).Add(n.Carbohydrate).Add(n.Alcohol)

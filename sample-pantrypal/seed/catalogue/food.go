@@ -11,7 +11,7 @@ import (
 // The words that foods may use.
 var (
 	// Aisles of a store, in the order in which people walk through it.
-	Aisles = []string{"produce", "bakery", "meat", "seafood", "dairy", "dry", "canned", "baking", "spices", "condiments", "snacks", "beverage", "frozen"}
+	Aisles = []string{"produce", "bakery", "meat", "seafood", "dairy", "dry", "canned", "baking", "spices", "condiments", "snacks", "beverage", "frozen", "household"}
 	// Allergens are the 14 that have to be declared in the EU.
 	Allergens = []string{"gluten", "crustaceans", "eggs", "fish", "peanuts", "soy", "milk", "nuts", "celery", "mustard", "sesame", "sulphites", "lupin", "molluscs"}
 	// Diets that food can fit, the strictest first: what fits one fits those after it.
@@ -23,7 +23,9 @@ var (
 		"name", "aliases", "aisle", "allergens", "diet", "density", "kcal", "protein", "fat", "carbs", "fibre", "alcohol",
 		"pantry", "fridge", "freezer", "staple", "ndb",
 	}
-	portionColumns = []string{"food", "unit", "grams", "source"}
+	everydayColumns = []string{"name", "aliases", "aisle", "allergens", "diet", "density", "pantry", "fridge", "freezer"}
+	nameColumns     = []string{"food", "names"}
+	portionColumns  = []string{"food", "unit", "grams", "source"}
 )
 
 // Food is what recipes, products and lots are of.
@@ -36,8 +38,9 @@ type Food struct {
 	Density   decimal.Decimal // g/ml; zero is unknown
 	Nutrition Nutrition       // per 100 g
 	Shelf     Shelf
-	Staple    bool // is there or is not; never summed
-	NDB       string
+	Staple    bool   // is there or is not; never summed
+	Thing     bool   // is no food, such as toilet paper
+	NDB       string // of USDA's table; empty: nobody has figures of it, and its Nutrition says nothing
 	Portions  []Portion
 }
 
@@ -67,8 +70,13 @@ func (f Food) Facts() quantity.Food {
 	return facts
 }
 
-// Source cites where the figures come from.
-func (f Food) Source() string { return Source + ", NDB " + f.NDB }
+// Source cites where the figures come from; of what has none, it is empty.
+func (f Food) Source() string {
+	if f.NDB == "" {
+		return ""
+	}
+	return Source + ", NDB " + f.NDB
+}
 
 // Add returns the sum of two, the second times a factor.
 func (n Nutrition) Add(o Nutrition, factor decimal.Decimal) Nutrition {
@@ -86,15 +94,33 @@ func (r *record) food() Food {
 		Nutrition: Nutrition{r.number("kcal"), r.number("protein"), r.number("fat"), r.number("carbs"), r.number("fibre"), r.number("alcohol")},
 		Shelf:     Shelf{r.days("pantry"), r.days("fridge"), r.days("freezer")},
 	}
-	if at := slices.Index(Diets, r.text("diet")); at >= 0 {
-		f.Diets = slices.Clone(Diets[at:])
-	} else if r.cells["diet"] != "omnivore" {
-		r.fail("diet", "is not one of vegan, vegetarian, pescatarian, omnivore")
-	}
+	f.Diets = r.diets()
 	if s := r.cells["staple"]; s != "" && s != "1" {
 		r.fail("staple", "is neither 1 nor empty")
 	}
 	return f
+}
+
+// everyday is a food whose nutrition no table of ours has, or a thing: it has no diet.
+func (r *record) everyday() Food {
+	f := Food{
+		Name: r.text("name"), Aliases: r.list("aliases"), Aisle: r.text("aisle"), Allergens: r.list("allergens"), Density: r.number("density"),
+		Shelf: Shelf{r.days("pantry"), r.days("fridge"), r.days("freezer")},
+	}
+	if f.Thing = r.cells["diet"] == ""; !f.Thing {
+		f.Diets = r.diets()
+	}
+	return f
+}
+
+// diets are those that what fits one of them fits.
+func (r *record) diets() []string {
+	if at := slices.Index(Diets, r.text("diet")); at >= 0 {
+		return slices.Clone(Diets[at:])
+	} else if r.cells["diet"] != "omnivore" {
+		r.fail("diet", "is not one of vegan, vegetarian, pescatarian, omnivore")
+	}
+	return []string{}
 }
 
 func (r *record) portion() Portion {
