@@ -47,6 +47,7 @@ require (
 	go.yaml.in/yaml/v3 v3.0.6 // koan.yaml, with lines for its problems
 	golang.org/x/image v0.47.0 // WebP, in plugins/vision and the demo; letters in test photos
 	golang.org/x/mod v0.42.0 // go.mod of other projects, in cmd/koan only
+	golang.org/x/net v0.61.0 // HTML that PantryPal's pages have written, to put what was typed back into a form
 	golang.org/x/oauth2 v0.37.0 // PKCE and the token endpoint, in framework/internal/oauth and plugins/upstream/internal/signin only
 	golang.org/x/sync v0.24.0 // one refresh of a token for all calls that need it
 	golang.org/x/sys v0.49.0 // seccomp, rlimits, file locks
@@ -114,7 +115,6 @@ require (
 	go.opentelemetry.io/otel/log v1.47.0 // indirect
 	go.yaml.in/yaml/v4 v4.0.0-rc.2 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
-	golang.org/x/net v0.61.0 // indirect
 	golang.org/x/xerrors v0.0.0-20200804184101-5ec99f83aff1 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260928230214-8a89bd6388cc // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260928230214-8a89bd6388cc // indirect
