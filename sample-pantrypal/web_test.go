@@ -159,7 +159,7 @@ func (w *web) stories(t *testing.T) {
 		})
 	}
 	require.NoError(t, cmd.Wait())
-	require.Equal(t, 22, stories)
+	require.Equal(t, 23, stories)
 }
 
 func (w *web) attacks(t *testing.T) {

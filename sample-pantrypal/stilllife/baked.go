@@ -5,14 +5,14 @@ import (
 	"math"
 )
 
-func (c *canvas) pizza(b base) {
+func pizza(c *canvas, b base) {
 	c.circle(middleX, middleY, 66, b.colour)
 	c.circle(middleX, middleY, 57, b.deep)
 	c.scatter(9, 46, 46, func(x, y, _ float64) { c.circle(x, y, c.between(7, 11), "#f6e8bd") })
 }
 
 // round is a pie or tart.
-func (c *canvas) round(b base) {
+func round(c *canvas, b base) {
 	for i := range 20 {
 		a := float64(i) * 2 * math.Pi / 20
 		c.circle(middleX+62*math.Cos(a), middleY+62*math.Sin(a), 11, b.deep)
@@ -23,7 +23,7 @@ func (c *canvas) round(b base) {
 }
 
 // pile is a stack of pancakes, seen a little from the side.
-func (c *canvas) pile(b base) {
+func pile(c *canvas, b base) {
 	for i := range 4 {
 		y := 150 - float64(i)*13
 		c.ellipse(middleX+c.between(-4, 4), y+5, 60, 34, b.deep)
@@ -33,7 +33,7 @@ func (c *canvas) pile(b base) {
 	c.rect(150, 100, 20, 14, 3, "#fbe9a9")
 }
 
-func (c *canvas) toast(b base) {
+func toast(c *canvas, b base) {
 	for i := range 2 {
 		c.at(112+float64(i)*94, middleY, -8+float64(i)*17, 1, func() {
 			c.rect(-39, -44, 78, 88, 20, b.deep)
@@ -42,7 +42,7 @@ func (c *canvas) toast(b base) {
 	}
 }
 
-func (c *canvas) loaf(b base) {
+func loaf(c *canvas, b base) {
 	c.at(middleX, middleY, -10, 1, func() {
 		c.rect(-84, -40, 168, 80, 40, b.deep)
 		c.rect(-84, -44, 168, 78, 39, b.colour)
@@ -53,7 +53,7 @@ func (c *canvas) loaf(b base) {
 	})
 }
 
-func (c *canvas) burger(b base) {
+func burger(c *canvas, b base) {
 	for i := range 2 {
 		c.at(112+float64(i)*96, middleY, 0, 1, func() {
 			c.path("M-46 6Q-34 -2 -22 6Q-10 14 2 6Q14 -2 26 6Q38 14 46 6V20H-46Z", "#7fae5a")
@@ -68,7 +68,7 @@ func (c *canvas) burger(b base) {
 }
 
 // folded are tortillas with something in them.
-func (c *canvas) folded(b base) {
+func folded(c *canvas, b base) {
 	for i := range 3 {
 		c.at(102+float64(i)*58, middleY+4, -14, 1, func() {
 			c.path("M-16 -48Q-2 -58 12 -48L14 46Q0 54 -14 46Z", "#7fae5a")
@@ -89,7 +89,7 @@ func (c *canvas) scatterOn(x, y, rx, ry float64, n int, draw func(x, y float64))
 }
 
 // squares are cut from a tray.
-func (c *canvas) squares(b base) {
+func squares(c *canvas, b base) {
 	for i := range 6 {
 		x, y := 96+float64(i%3)*64, 90+float64(i/3)*58
 		c.at(x, y, c.between(-7, 7), 1, func() {

@@ -66,7 +66,8 @@ type waitingPlan struct {
 // runsPage is how many runs a page has.
 const runsPage = 40
 
-func (s *site) activity(v *visit) (any, error) {
+func activity(v *visit) (any, error) {
+	s := v.site
 	p := &activityPage{}
 	if plans, err := s.app.Plans().WaitingPlans(v.Context(), principal(v.Context())); err == nil { // whoever may not decide has none
 		for _, one := range plans {
@@ -331,7 +332,8 @@ func (s *site) plan(v *visit) (any, error) {
 }
 
 // decide approves a plan, which is then carried out, or denies it.
-func (s *site) decide(v *visit) (done, error) {
+func decide(v *visit) (done, error) {
+	s := v.site
 	switch v.FormValue("do") {
 	case "approve":
 		run, next, err := s.approve(v, v.PathValue("id"))

@@ -14,9 +14,9 @@ type morePage struct {
 	Codes, Waiting int
 }
 
-func (s *site) more(v *visit) (any, error) {
+func more(v *visit) (any, error) {
 	codes, err := v.count("Detection", query{"status": "open"})
-	return &morePage{codes, s.waiting(v)}, err
+	return &morePage{codes, v.site.waiting(v)}, err
 }
 
 // homeRow is the household. Its members are sent back as they are but for the one that changes.

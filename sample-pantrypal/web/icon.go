@@ -22,7 +22,7 @@ var icons = map[string]struct {
 var drawnIcons sync.Map
 
 // icon serves an icon.
-func (s *site) icon(w http.ResponseWriter, r *http.Request) {
+func icon(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	want, ok := icons[name]
 	if !ok {

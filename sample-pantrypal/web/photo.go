@@ -118,8 +118,8 @@ func showPhoto(v *visit) (any, error) {
 }
 
 // takePhoto keeps a photo and reads it.
-func (s *site) takePhoto(v *visit) (done, error) {
-	id, err := s.keepPhoto(v)
+func takePhoto(v *visit) (done, error) {
+	id, err := keepPhoto(v)
 	if err != nil {
 		return done{}, err
 	}
@@ -157,9 +157,9 @@ func unreadPhoto(err error) error {
 }
 
 // keepPhoto keeps the photo of a form, as it arrives, and returns its file's id.
-func (s *site) keepPhoto(v *visit) (string, error) {
+func keepPhoto(v *visit) (string, error) {
 	caller := principal(v.Context())
-	store, err := s.app.Files(caller, "create")
+	store, err := v.site.app.Files(caller, "create")
 	if err != nil {
 		return "", err
 	}

@@ -186,6 +186,43 @@ func (p *recipesPage) look(v *visit) error {
 	return nil
 }
 
+// importRecipe makes a recipe of a text, or of what a page carries for search engines.
+func importRecipe(v *visit) (done, error) {
+	in := map[string]any{}
+	v.texts(in, "name", "source")
+	text := strings.TrimSpace(v.FormValue("text"))
+	switch {
+	case text == "":
+		return done{}, fault.New(fault.InvalidPayload, "The form has no recipe.").WithPath("/text")
+	case strings.HasPrefix(text, "{"), strings.HasPrefix(text, "["), strings.Contains(text, "application/ld+json"):
+		in["jsonLd"] = text
+	default:
+		in["text"] = text
+	}
+	var out struct {
+		RecipeID string `json:"recipeId"`
+	}
+	run, err := v.act("import-recipe", in, &out)
+	return done{"/recipes/" + out.RecipeID, "imported", run}, err
+}
+
+// rateRecipe notes how good a recipe is, or that it is a favourite.
+func rateRecipe(v *visit) (done, error) {
+	in := map[string]any{}
+	if v.FormValue("do") == "favourite" {
+		in["favourite"] = v.FormValue("favourite") == "yes"
+	}
+	if err := v.numbers(in, "rating"); err != nil {
+		return done{}, err
+	}
+	if len(in) == 0 {
+		return done{}, fault.New(fault.InvalidPayload, "The form says nothing to do.")
+	}
+	to := "/recipes/" + v.PathValue("id")
+	run, err := v.patch("Recipe", v.PathValue("id"), in)
+	return done{v.back(to), "rated", run}, err
+}
+
 // maxPictured is how many lines of a recipe its picture looks at.
 const maxPictured = 40
 
@@ -199,12 +236,12 @@ func (s *site) picture(w http.ResponseWriter, r *http.Request) {
 		MealTypes []string `json:"mealTypes"`
 	}](v, "Recipe", r.PathValue("id"))
 	if err != nil {
-		s.noPicture(w, err)
+		noPicture(w, err)
 		return
 	}
 	lines, err := rows[ingredient](v, "RecipeIngredient", query{"filter": query{"recipeId": one.ID}, "sort": "position,id"}, maxPictured)
 	if err != nil {
-		s.noPicture(w, err)
+		noPicture(w, err)
 		return
 	}
 	dish := stilllife.Dish{Name: one.Name, Kinds: append(one.Tags, one.MealTypes...)}
@@ -221,7 +258,7 @@ func (s *site) picture(w http.ResponseWriter, r *http.Request) {
 }
 
 // noPicture answers where there is none: an image shows no page that says why.
-func (s *site) noPicture(w http.ResponseWriter, err error) {
+func noPicture(w http.ResponseWriter, err error) {
 	status := http.StatusInternalServerError
 	if entry, ok := fault.Lookup(fault.CodeOf(err)); ok && entry.HTTP >= http.StatusBadRequest {
 		status = entry.HTTP

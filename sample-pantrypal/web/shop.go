@@ -12,7 +12,11 @@ import (
 // shopForm serves a form of the list. The page's script asks for JSON: it sends what was done while
 // there was no network, and sends a form again that it does not know the fate of. The form's key
 // makes that safe.
-func (s *site) shopForm(w http.ResponseWriter, r *http.Request, act func(*visit) (any, done, error)) {
+func (s *site) shopForm(path string, act func(*visit) (any, done, error)) {
+	s.mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) { s.answer(w, r, act) })
+}
+
+func (s *site) answer(w http.ResponseWriter, r *http.Request, act func(*visit) (any, done, error)) {
 	v := &visit{Request: r, site: s, w: w}
 	scripted := strings.Contains(r.Header.Get("Accept"), "application/json")
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
@@ -57,11 +61,9 @@ type added struct {
 }
 
 // addItem puts something onto the list by hand.
-func (s *site) addItem(w http.ResponseWriter, r *http.Request) {
-	s.shopForm(w, r, func(v *visit) (any, done, error) {
-		list, out, err := addToList(v)
-		return out, done{listPage(list), "item", out.Run}, err
-	})
+func addItem(v *visit) (any, done, error) {
+	list, out, err := addToList(v)
+	return out, done{listPage(list), "item", out.Run}, err
 }
 
 // addToList makes a list where there is none.
@@ -108,15 +110,13 @@ type checked struct {
 const already = "already"
 
 // checkOff checks one thing off.
-func (s *site) checkOff(w http.ResponseWriter, r *http.Request) {
-	s.shopForm(w, r, func(v *visit) (any, done, error) {
-		out, err := check(v)
-		did := "checked"
-		if len(out.Already) > 0 {
-			did = already
-		}
-		return out, done{listPage(v.FormValue("list")), did, out.Run}, err
-	})
+func checkOff(v *visit) (any, done, error) {
+	out, err := check(v)
+	did := "checked"
+	if len(out.Already) > 0 {
+		did = already
+	}
+	return out, done{listPage(v.FormValue("list")), did, out.Run}, err
 }
 
 func check(v *visit) (checked, error) {
@@ -162,15 +162,13 @@ func keepBought(v *visit) (checked, error) {
 
 // putBack puts one thing back onto the list that was not bought after all. It takes no approval:
 // nothing is lost by it.
-func (s *site) putBack(w http.ResponseWriter, r *http.Request) {
-	s.shopForm(w, r, func(v *visit) (any, done, error) {
-		in := map[string]any{"items": []any{map[string]any{"item": v.FormValue("item")}}, "back": true}
-		v.texts(in, "listId")
-		var out checked
-		run, err := v.act("check-off", in, &out)
-		out.Run = run
-		return out, done{listPage(v.FormValue("listId")), "back", run}, err
-	})
+func putBack(v *visit) (any, done, error) {
+	in := map[string]any{"items": []any{map[string]any{"item": v.FormValue("item")}}, "back": true}
+	v.texts(in, "listId")
+	var out checked
+	run, err := v.act("check-off", in, &out)
+	out.Run = run
+	return out, done{listPage(v.FormValue("listId")), "back", run}, err
 }
 
 // changeItem changes a line of the list, or takes it off.

@@ -39,9 +39,25 @@ func noun(entity string, n int) string {
 // to be told.
 var followers = []string{"PantryEvent", "ShoppingNeed", "RecipeIngredient"}
 
+// told is the order in which changes are told: first what people had in mind.
+var told = []string{"PlannedMeal", "Leftover", "PantryItem", "ShoppingItem"}
+
+// rank is the place of an entity in that order.
+func rank(entity string) int {
+	switch at := slices.Index(told, entity); {
+	case at >= 0:
+		return at
+	case entity == "Recipe": // that it was cooked once more goes without saying
+		return len(told) + 1
+	}
+	return len(told)
+}
+
 // deeds says in kitchen words what changes of rows come to, as what is done: "takes 200 g Spinach out
 // of the fridge".
 func deeds(v *visit, changes []store.Change) ([]string, error) {
+	changes = slices.Clone(changes)
+	slices.SortStableFunc(changes, func(a, b store.Change) int { return rank(a.Entity) - rank(b.Entity) })
 	known, err := namesIn(v, changes[:min(len(changes), maxChangedRows)])
 	if err != nil {
 		return nil, err

@@ -174,6 +174,7 @@ async function evening(viewport, photo, name) {
   await p.waitForFunction((id) => document.querySelector(`[data-item="${id}"] button`)?.getBoundingClientRect().height >= 44, { polling: 50 }, first.id); // for a thumb
   await p.$eval(`[data-item="${first.id}"] button`, (b) => b.click()); // before its script is there it is a plain form
   await says(p, "in the house", "#toast");
+  check(await p.$(`.checks .ticked[data-item="${first.id}"]`), "the row is ticked all the time");
   await p.waitForFunction((id) => document.querySelector(".checks li").dataset.item === id && document.querySelector(`.checks .ticked[data-item="${id}"] form[action="/shopping/back"]`), { polling: 50 }, first.id); // it stays under the thumb
   same(await left(), before - 1, "left to buy");
   await picture(p, `pantrypal-${name}-bought`);
@@ -482,6 +483,25 @@ const stories = {
     await close(p);
   },
 
+  async "a recipe of one's own"() {
+    const p = await page(phone);
+    await open(p, "/recipes");
+    await press(p, "Add a recipe", "main a");
+    await p.type("textarea", "Grandmother's beans\n\nSteps\nCook.");
+    await p.type("input[name=source]", "Grandmother");
+    await press(p, "Add it");
+    await says(p, "no ingredients", "form [data-fault]");
+    same(await p.$eval("input[name=source]", (i) => i.value), "Grandmother", "what was typed");
+    await p.$eval("textarea", (t) => (t.value = "Grandmother's beans\n\nIngredients\n2 cans kidney beans\n1 onion, chopped\n\nSteps\nFry the onion for ten minutes, add the beans."));
+    await press(p, "Add it");
+    await says(p, "kidney beans");
+    await pictured(p);
+    await press(p, "☆ Favourite");
+    await open(p, "/recipes?f=favourite");
+    await says(p, "Grandmother's beans");
+    await close(p);
+  },
+
   async "cook mode goes from step to step, to what was taken"() {
     const p = await page(phone);
     await open(p, "/recipes/chickpea-and-spinach-curry?servings=2");
@@ -499,13 +519,15 @@ const stories = {
     await press(p, "Stop", "#timers button", true);
     await p.keyboard.press("ArrowRight");
     await says(p, "Step 3 of 3", "#cook .step:not([hidden])");
-    await fits(p);
+    check(await p.$eval("#cook", (d) => d.scrollWidth <= innerWidth && [...d.querySelectorAll("button")].every((b) => b.getBoundingClientRect().right <= innerWidth)), "it fits the screen");
     await press(p, "Done", "#cook button", true);
     await says(p, "Enjoy your meal", "#cook .step:not([hidden])");
     const stock = async () => (await call("GET", "/api/pantry-item?filter=" + encodeURIComponent(JSON.stringify({ foodId: "rice", status: "available" })))).items.reduce((s, l) => s + l.amount, 0);
     const before = await stock();
     await press(p, "Cooked", "#cook .step.last button");
     await says(p, "What was taken");
+    await press(p, "4 ★", ".buttons button");
+    same((await call("GET", "/api/recipe/chickpea-and-spinach-curry")).rating, 4, "the rating");
     await says(p, "Rice");
     check((await stock()) < before, "rice is taken");
     await fits(p);
@@ -653,7 +675,7 @@ async function everyPage(p) {
   const list = await call("POST", "/api/shopping-list", { name: "Looked at" });
   for (const name of ["Milk", "Soap"]) await call("POST", "/api/shopping-item", { listId: list.id, name });
   const asked = (await call("DELETE", "/api/pantry-item/" + (await first("pantry-item")))).details.planId;
-  return ["/", "/more", "/shelves?place=fridge", "/photo", "/photo/" + (await first("pantry-photo")), "/shopping", "/week", "/recipes", "/recipes?f=now&q=onion", "/recipes/shakshuka", "/reports",
+  return ["/", "/more", "/shelves?place=fridge", "/photo", "/photo/" + (await first("pantry-photo")), "/shopping", "/week", "/recipes", "/recipes?f=now&q=onion", "/recipes/new", "/recipes/shakshuka", "/reports",
     "/household", "/rules", "/stores", "/activity", one, "/meals/" + (await first("planned-meal", { status: "cooked" })), "/plans/" + asked, "/offline", "/nothing"];
 }
 

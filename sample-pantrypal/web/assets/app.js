@@ -65,6 +65,9 @@ function patch(old, next) {
 
 let waiting = null, again = false;
 
+// When the page was asked for that is shown: what happened here later is not on it.
+let asOf = 0;
+
 // refresh takes over the page as it is now. What a form failed for stays until it is read: at the
 // same address is the page on which the form was.
 async function refresh() {
@@ -81,17 +84,21 @@ async function refresh() {
       if (kept) at.searchParams.set("keep", kept);
       const list = document.getElementById("list")?.dataset.list; // it stays the same one when somebody makes another
       if (list) at.searchParams.set("list", list);
+      const began = performance.now();
       const r = await fetch(at, { headers: { Accept: "text/html" }, cache: "no-store" });
       if (!r.ok) return;
       const next = new DOMParser().parseFromString(await r.text(), "text/html").getElementById("main"), now = served(next);
-      if (now === shown) return;
+      if (now === shown) {
+        asOf = began;
+        return;
+      }
       if (busy()) {
         again = true;
         return;
       }
       for (const key of next.querySelectorAll("[name=key]")) key.setAttribute("value", crypto.randomUUID());
       patch(main, next);
-      shown = now;
+      [shown, asOf] = [now, began];
       dispatchEvent(new Event("pantrypal:shown"));
     } catch { /* without a network the page stays as it is */ }
   })();

@@ -11,6 +11,10 @@ const rowOf = (item) => main.querySelector(`[data-item="${CSS.escape(item)}"]`);
 const here = new Set();
 const keptRows = () => [...here].join(",");
 
+// What was done to rows here, and when the server had it: until a page was asked for after that, a
+// page that arrives is an older one.
+const done = new Map();
+
 // money writes a sum as the page does.
 function money(sum, as) {
   return as.dataset.sign ? as.dataset.sign + sum.toFixed(2) : `${sum.toFixed(2)} ${as.dataset.currency}`;
@@ -34,6 +38,10 @@ function mark() {
       if (!t.list || t.list === list) showAdded(t);
     } else rowOf(t.item)?.classList.toggle("ticked", t.kind !== "back");
   }
+  for (const [item, { ticked, at }] of done) {
+    if (at < asOf) done.delete(item);
+    else if (!open.some((t) => t.item === item)) rowOf(item)?.classList.toggle("ticked", ticked);
+  }
   for (const row of main.querySelectorAll("li.waiting")) {
     const t = open.find((o) => o.kind === "add" && o.key === row.dataset.item);
     if (t) row.classList.toggle("ticked", Boolean(t.bought));
@@ -43,8 +51,8 @@ function mark() {
   const net = document.getElementById("net");
   if (!net) return;
   net.hidden = !open.length && navigator.onLine;
-  const added = open.filter((t) => t.kind === "add"), done = open.filter((t) => t.kind !== "add"), said = [];
-  if (done.length) said.push(`${done.length} ticked, not sent yet: ${done.map((t) => t.name).join(", ")}`);
+  const added = open.filter((t) => t.kind === "add"), ticked = open.filter((t) => t.kind !== "add"), said = [];
+  if (ticked.length) said.push(`${ticked.length} ticked, not sent yet: ${ticked.map((t) => t.name).join(", ")}`);
   if (added.length) said.push(`${added.length} added, not sent yet: ${added.map((t) => t.name).join(", ")}`);
   net.textContent = said.join(". ") || "There is no network. You can tick and add things; they are sent later.";
 }
@@ -150,9 +158,12 @@ function send() {
       }
       if (!r.ok && (r.status >= 500 || r.status === 429 || r.status === 401)) break; // later
       sending.delete(t.key);
-      const now = ticks(), done = now.find((o) => o.key === t.key), rest = now.filter((o) => o.key !== t.key);
-      if (r.ok && done?.bought) rest.push({ kind: "check", item: out.itemId, list: t.list, key: crypto.randomUUID(), name: t.name, amount: t.amount, unit: t.unit });
-      if (r.ok && done?.bought) here.add(out.itemId);
+      const now = ticks(), found = t.kind === "add" && now.find((o) => o.key === t.key)?.bought, rest = now.filter((o) => o.key !== t.key);
+      if (r.ok && found) {
+        rest.push({ kind: "check", item: out.itemId, list: t.list, key: crypto.randomUUID(), name: t.name, amount: t.amount, unit: t.unit });
+        here.add(out.itemId);
+      }
+      if (r.ok && t.item) done.set(t.item, { ticked: t.kind !== "back", at: performance.now() });
       keep(rest);
       sent = true;
       if (!r.ok) {
