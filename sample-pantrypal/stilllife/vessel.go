@@ -72,7 +72,7 @@ func (c *canvas) table(s scene) {
 		if i == 2 {
 			break
 		}
-		x, y := middleX+side*c.between(124, 136), float64(middleY)+c.between(62, 84)*(1-2*float64(i))
+		x, y := middleX+side*c.between(124, 136), float64(middleY)+c.between(86, 96)*(1-2*float64(i))
 		c.faint(0.18, func() { c.ellipse(x+3, y+5, 17, 14, "#2b1c10") })
 		c.at(x, y, c.between(-30, 30), 1.45, func() { t.draw(c) })
 		side = -side

@@ -15,6 +15,7 @@ const (
 	chartWidth  = 330
 	chartHeight = 210
 	chartLeft   = 46
+	chartRight  = 8 // for half of the last label
 	chartBottom = 28
 	chartTop    = 10
 )
@@ -57,7 +58,7 @@ func newBars(values []bar, write func(float64) string) *bars {
 	}
 	top = ceiling(top)
 	base := float64(chartHeight - chartBottom)
-	step := float64(chartWidth-chartLeft) / float64(len(values))
+	step := float64(chartWidth-chartLeft-chartRight) / float64(len(values))
 	c := &bars{Width: chartWidth, Height: chartHeight, Left: chartLeft, Base: base, Bars: values, Grid: grid(0, top, write)}
 	every := 1 + (len(values)-1)/mostLabels
 	for i := range c.Bars {
@@ -142,7 +143,7 @@ func newLines(labels []string, all []series, write func(float64) string) *lines 
 	}
 	base := float64(chartHeight - chartBottom)
 	x := func(i int) float64 {
-		return chartLeft + 12 + float64(i)*float64(chartWidth-chartLeft-24)/float64(max(1, len(labels)-1))
+		return chartLeft + 12 + float64(i)*float64(chartWidth-chartLeft-12-2*chartRight)/float64(max(1, len(labels)-1))
 	}
 	y := func(v float64) float64 { return base - (v-low)/(high-low)*(base-chartTop) }
 	c := &lines{Width: chartWidth, Height: chartHeight, Grid: grid(low, high, write)}

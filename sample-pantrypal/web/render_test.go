@@ -101,6 +101,7 @@ func TestWhatChangesIsSaidInKitchenWords(t *testing.T) {
 		{"PlannedMeal", "update", meal("cooked", "2026-11-23"), meal("planned", "2026-11-23"), "takes Shakshuka off the diary: it is planned, and not cooked"},
 		{"PlannedMeal", "update", meal("planned", "2026-11-23"), meal("planned", "2026-11-25"), "moves Shakshuka from Mon 23 Nov to Wed 25 Nov"},
 		{"PlannedMeal", "create", ``, meal("planned", "2026-11-25"), "plans Shakshuka for Wed 25 Nov"},
+		{"PlannedMeal", "update", `{"recipeId":"shakshuka","date":"2026-11-25","planId":"p"}`, `{"recipeId":"shakshuka","date":"2026-11-25","planId":null}`, "leaves Shakshuka of Wed 25 Nov out of the plan"},
 		{"ShoppingItem", "update", `{"name":"Milk","bought":true}`, `{"name":"Milk","bought":false}`, "puts Milk back on the shopping list"},
 		{"ShoppingItem", "delete", `{"name":"Milk","bought":true}`, ``, "takes Milk off the shopping list"},
 		{"Leftover", "create", ``, `{"name":"Dal","servings":1,"place":"freezer"}`, "keeps a portion of Dal in the freezer"},

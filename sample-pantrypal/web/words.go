@@ -222,6 +222,10 @@ func (t teller) meal(a store.Action) string {
 		return "moves " + dish + " from " + t.d.on(t.text(t.before, "date")) + " to " + t.d.on(t.text(t.after, "date"))
 	case t.changed("recipeId"):
 		return "plans " + dish + " instead of " + cmp.Or(t.known[t.text(t.before, "recipeId")], "what was planned")
+	case t.changed("planId") && t.text(t.after, "planId") == "":
+		return "leaves " + dish + " of " + day + " out of the plan"
+	case t.changed("planId"):
+		return "takes " + dish + " of " + day + " into the plan"
 	case t.changed("servings"):
 		return "makes " + dish + " for " + number(figure(t.after["servings"])) + " instead of " + number(figure(t.before["servings"]))
 	}
