@@ -47,7 +47,7 @@ require (
 	go.yaml.in/yaml/v3 v3.0.6 // koan.yaml, with lines for its problems
 	golang.org/x/image v0.47.0 // WebP, in plugins/vision and the demo; letters in test photos
 	golang.org/x/mod v0.42.0 // go.mod of other projects, in cmd/koan only
-	golang.org/x/net v0.61.0 // HTML that PantryPal's pages have written, to put what was typed back into a form
+	golang.org/x/net v0.61.0 // pages with recipes, in sample-pantrypal only
 	golang.org/x/oauth2 v0.37.0 // PKCE and the token endpoint, in framework/internal/oauth and plugins/upstream/internal/signin only
 	golang.org/x/sync v0.24.0 // one refresh of a token for all calls that need it
 	golang.org/x/sys v0.49.0 // seccomp, rlimits, file locks

@@ -134,11 +134,13 @@ func (p *homePage) tonight(v *visit) error {
 		if p.Run, err = cookedBy(v, m); err != nil {
 			return err
 		}
-		there, err := v.covering(m.RecipeID, m.Servings)
-		if err != nil {
-			return err
+		if m.Recipe != nil {
+			there, err := v.covering(m.RecipeID, m.Servings)
+			if err != nil {
+				return err
+			}
+			p.Lacks = there.lacks()
 		}
-		p.Lacks = there.lacks()
 		p.Ideas = slices.DeleteFunc(p.Ideas, func(s suggestion) bool { return !s.Ready() || s.RecipeID == m.RecipeID })
 		if m.Status == "cooked" || len(p.Lacks) == 0 {
 			p.Lacks, p.Ideas = nil, nil

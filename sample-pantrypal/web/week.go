@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -19,7 +20,24 @@ type meal struct {
 	Status   string      `json:"status"`
 	RecipeID string      `json:"recipeId"`
 	PlanID   *string     `json:"planId"`
+	Notes    string      `json:"notes"`
 	Recipe   *recipeHead `json:"recipe"`
+}
+
+// Name is what is eaten.
+func (m meal) Name() string {
+	if m.Recipe == nil {
+		return cmp.Or(m.Notes, "A meal")
+	}
+	return m.Recipe.Name
+}
+
+// Takes is how long it takes, in words; "" where there is nothing to cook.
+func (m meal) Takes() string {
+	if m.Recipe == nil {
+		return ""
+	}
+	return m.Recipe.Takes()
 }
 
 // recipeHead is what lists show of a recipe.
