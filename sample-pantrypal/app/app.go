@@ -35,10 +35,11 @@ func At(clock func() time.Time) framework.App {
 		// Somebody in the household agrees before rows are deleted, lots are changed by a filter, more
 		// lots are changed in one run than a meal takes (so that nobody throws the pantry away), or two
 		// foods become one. A single lot is noted as thrown away without a question: an undo takes that
-		// back. What a list needs for which meal is made anew with the list, and asks nobody.
+		// back. A line of a shopping list is nobody's loss; what a list needs for which meal is made anew
+		// with the list.
 		Defaults: map[string]string{
 			"approval.mode": "destructive",
-			"approval.rules": `[{"entity": "ShoppingNeed", "mode": "never"}, {"operation": "action::merge-foods", "mode": "destructive"},` +
+			"approval.rules": `[{"entity": "ShoppingNeed", "mode": "never"}, {"entity": "ShoppingItem", "mode": "never"}, {"operation": "action::merge-foods", "mode": "destructive"},` +
 				` {"operation": "koan::PantryItem.update-by-query", "mode": "always"}, {"entity": "PantryItem", "operation": "update", "rows": 20, "mode": "writes"}]`,
 		},
 		Entities:  entities(clock),

@@ -66,11 +66,12 @@ type waitingPlan struct {
 // runsPage is how many runs a page has.
 const runsPage = 40
 
-func (s *site) activity(v *visit) (any, error) {
+func activity(v *visit) (any, error) {
+	s := v.site
 	p := &activityPage{}
 	if plans, err := s.app.Plans().WaitingPlans(v.Context(), principal(v.Context())); err == nil { // whoever may not decide has none
 		for _, one := range plans {
-			p.Waiting = append(p.Waiting, &waitingPlan{one.ID, one.Request.Principal.Subject, s.words(one.Request.Operation, one.Request.Tool, one.Counts()), counted(one.Summary()), one.Created})
+			p.Waiting = append(p.Waiting, &waitingPlan{one.ID, one.Request.Principal.Subject, s.words(one.Request.Operation, one.Request.Tool, one.Counts()), summed(one), one.Created})
 		}
 	}
 	view := s.app.View(principal(v.Context()), exposure.Understands)
@@ -91,6 +92,11 @@ func (s *site) activity(v *visit) (any, error) {
 	}
 	p.Next = page.Next
 	return p, nil
+}
+
+// summed is what a plan would do, in numbers.
+func summed(one *approve.Plan) string {
+	return cmp.Or(capital(happened(one.Counts())), counted(one.Summary()))
 }
 
 // undoID is the operation that undoes runs.
@@ -134,7 +140,8 @@ type event struct {
 
 type runPage struct {
 	record
-	Events  []event
+	Did     []string // in kitchen words
+	Undo    []string // what an undo would do
 	Rows    []changedRow
 	Problem *trouble // of what an undo would end in
 }
@@ -146,19 +153,22 @@ func (s *site) run(v *visit) (any, error) {
 	}
 	p := &runPage{record: one}
 	p.What = s.words(p.Operation, p.Tool, p.Changes)
-	if p.Events, err = rows[event](v, "PantryEvent", query{"filter": query{"run": p.ID}, "sort": "itemName,id"}, pageRows); err != nil {
+	if !p.Undoable() {
+		return p, nil
+	}
+	back, err := s.undoing(v, p.ID)
+	if err != nil {
+		p.Problem = v.forPeople(err)
+	}
+	if p.Undo, err = deeds(v, back); err != nil {
 		return nil, err
 	}
-	if p.Undoable() {
-		back, err := s.undoing(v, p.ID)
-		if err != nil {
-			p.Problem = v.forPeople(err)
-		}
-		if p.Rows, err = describe(v, back); err != nil {
-			return nil, err
-		}
+	did := turned(back)
+	if p.Did, err = deeds(v, did); err != nil {
+		return nil, err
 	}
-	return p, nil
+	p.Rows, err = describe(v, did)
+	return p, err
 }
 
 // find reads a run out of the journal.
@@ -179,7 +189,7 @@ func (s *site) find(v *visit, id string) (record, error) {
 	return one, json.Unmarshal(raw, &one)
 }
 
-// undoing is what an undo of a run would change, turned round: what the run changed.
+// undoing is what an undo of a run would change.
 func (s *site) undoing(v *visit, run string) ([]store.Change, error) {
 	outcome, err := s.app.Invoke(v.Context(), principal(v.Context()), undoID.String(), map[string]any{"runId": run, "dryRun": true}, nil)
 	if err != nil {
@@ -188,7 +198,12 @@ func (s *site) undoing(v *visit, run string) ([]store.Change, error) {
 	if outcome == nil {
 		return nil, nil
 	}
-	back := slices.Clone(store.Disclosed(outcome.Changes))
+	return store.Disclosed(outcome.Changes), nil
+}
+
+// turned are changes the other way round: of an undo, what the run did.
+func turned(changes []store.Change) []store.Change {
+	back := slices.Clone(changes)
 	for i, c := range back {
 		back[i].Before, back[i].After = c.After, c.Before
 		switch c.Action {
@@ -198,7 +213,7 @@ func (s *site) undoing(v *visit, run string) ([]store.Change, error) {
 			back[i].Action = store.Create
 		}
 	}
-	return back, nil
+	return back
 }
 
 // undo undoes a run. If a person has to approve that, the plan is shown first, as that of any other
@@ -277,6 +292,7 @@ const surface = "app"
 type planPage struct {
 	ID, State, What, Subject, Summary string
 	Created, Expires                  time.Time
+	Does                              []string // in kitchen words
 	Rows                              []changedRow
 	MayDecide                         bool
 	Back                              string // the page that led here, "" for none
@@ -295,9 +311,13 @@ func (s *site) plan(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	does, err := deeds(v, store.Disclosed(one.Changes))
+	if err != nil {
+		return nil, err
+	}
 	p := &planPage{
-		ID: one.ID, State: string(one.State), What: s.words(one.Request.Operation, one.Request.Tool, one.Counts()), Subject: one.Request.Principal.Subject,
-		Summary: counted(one.Summary()), Created: one.Created, Expires: one.Expires, Rows: changed,
+		Does: does, ID: one.ID, State: string(one.State), What: s.words(one.Request.Operation, one.Request.Tool, one.Counts()), Subject: one.Request.Principal.Subject,
+		Summary: summed(one), Created: one.Created, Expires: one.Expires, Rows: changed,
 		MayDecide: mayDecide(v), Back: v.back(""), Waits: one.State == approve.PlanWaiting,
 	}
 	for _, c := range one.Counts() {
@@ -312,7 +332,8 @@ func (s *site) plan(v *visit) (any, error) {
 }
 
 // decide approves a plan, which is then carried out, or denies it.
-func (s *site) decide(v *visit) (done, error) {
+func decide(v *visit) (done, error) {
+	s := v.site
 	switch v.FormValue("do") {
 	case "approve":
 		run, next, err := s.approve(v, v.PathValue("id"))

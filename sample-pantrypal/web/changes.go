@@ -27,11 +27,11 @@ type changedField struct{ Name, Before, After string }
 // maxChangedRows bounds what a page shows of a run.
 const maxChangedRows = 200
 
-// image is a row as it was or is, by the names of its fields.
-type image map[string]json.RawMessage
+// fields is a row as it was or is, by the names of its fields.
+type fields map[string]json.RawMessage
 
-func imageOf(raw json.RawMessage) image {
-	out := image{}
+func fieldsOf(raw json.RawMessage) fields {
+	out := fields{}
 	_ = json.Unmarshal(raw, &out) // null is no row
 	return out
 }
@@ -45,12 +45,12 @@ func describe(v *visit, changes []store.Change) ([]changedRow, error) {
 	}
 	out := make([]changedRow, 0, len(changes))
 	for _, c := range changes {
-		before, after := imageOf(c.Before), imageOf(c.After)
+		before, after := fieldsOf(c.Before), fieldsOf(c.After)
 		row := after
 		if len(row) == 0 {
 			row = before
 		}
-		r := changedRow{Kind: inWords(c.Entity), Action: string(c.Action), Name: known.of(v.day, row)}
+		r := changedRow{Kind: noun(c.Entity, 1), Action: string(c.Action), Name: known.of(v.day, row)}
 		names := maps.Clone(before)
 		maps.Copy(names, after)
 		for _, name := range slices.Sorted(maps.Keys(names)) {
@@ -80,7 +80,7 @@ var referred = map[string]string{"foodId": "Food", "itemId": "ShoppingItem", "li
 func namesIn(v *visit, changes []store.Change) (names, error) {
 	out, missing := names{}, map[string][]string{}
 	for _, c := range changes {
-		for _, row := range []image{imageOf(c.Before), imageOf(c.After)} {
+		for _, row := range []fields{fieldsOf(c.Before), fieldsOf(c.After)} {
 			if name := row.name(); name != "" {
 				out[c.ID] = name
 			}
@@ -104,7 +104,7 @@ func namesIn(v *visit, changes []store.Change) (names, error) {
 }
 
 // name is what a row itself says that it is, "" for nothing.
-func (row image) name() string {
+func (row fields) name() string {
 	for _, field := range []string{"name", "itemName", "fileName", "value"} {
 		if name := plain(row[field]); name != "" {
 			return name
@@ -115,7 +115,7 @@ func (row image) name() string {
 
 // of names a row: by itself, else by the row that it is about, and by its day if it has one. "" is
 // for a row without any name.
-func (n names) of(d day, row image) string {
+func (n names) of(d day, row fields) string {
 	name := row.name()
 	for _, field := range []string{"recipeId", "foodId", "itemId", "productId"} {
 		if name == "" {
@@ -138,22 +138,21 @@ var entityCount = regexp.MustCompile(`\b(\d+) ([A-Z]\w+)`)
 func counted(summary string) string {
 	return title(entityCount.ReplaceAllStringFunc(summary, func(s string) string {
 		n, entity, _ := strings.Cut(s, " ")
-		return n + " " + plural(n != "1", entity)
+		if n == "1" {
+			return n + " " + noun(entity, 1)
+		}
+		return n + " " + noun(entity, 2)
 	}))
-}
-
-// plural is the name of an entity's rows, of one or several.
-func plural(several bool, entity string) string {
-	if several {
-		entity += "s"
-	}
-	return inWords(entity)
 }
 
 // happened is what a run changed, in words.
 func happened(changes []store.ChangeCount) string {
 	var parts []string
+	others := slices.ContainsFunc(changes, func(c store.ChangeCount) bool { return !slices.Contains(followers, c.Entity) })
 	for _, c := range changes {
+		if others && slices.Contains(followers, c.Entity) {
+			continue
+		}
 		where := ""
 		if c.Set != defaultSet && c.Set != "" {
 			where = " in " + c.Set
@@ -161,9 +160,9 @@ func happened(changes []store.ChangeCount) string {
 		for _, did := range []struct {
 			n    int
 			verb string
-		}{{c.Created, "added"}, {c.Updated, "changed"}, {c.Deleted, "deleted"}} {
+		}{{c.Created, "added"}, {c.Updated, "changed"}, {c.Deleted, "removed"}} {
 			if did.n > 0 {
-				parts = append(parts, fmt.Sprintf("%d %s %s%s", did.n, plural(did.n > 1, c.Entity), did.verb, where))
+				parts = append(parts, fmt.Sprintf("%d %s %s%s", did.n, noun(c.Entity, did.n), did.verb, where))
 			}
 		}
 	}
@@ -178,22 +177,41 @@ func deed(entity string, changes []store.ChangeCount) string {
 			all.Created, all.Updated, all.Deleted = all.Created+c.Created, all.Updated+c.Updated, all.Deleted+c.Deleted
 		}
 	}
-	verb, n := "Add", all.Created
+	kind, n := 0, all.Created
 	switch {
 	case all.Deleted > 0:
-		verb, n = "Delete", all.Deleted
-	case all.Created > 0 && all.Updated > 0:
-		verb, n = "Add or change", all.Created+all.Updated
+		kind, n = 2, all.Deleted
+	case all.Created == 0 && all.Updated > 0:
+		kind, n = 1, all.Updated
 	case all.Updated > 0:
-		verb, n = "Change", all.Updated
+		n += all.Updated
 	}
-	switch n {
-	case 0:
+	if n == 0 {
 		return ""
-	case 1:
-		return verb + " a " + inWords(entity)
 	}
-	return fmt.Sprintf("%s %d %s", verb, n, plural(true, entity))
+	if in, ok := headings[entity]; ok {
+		what := in.one
+		if n > 1 {
+			what = fmt.Sprintf("%d %s", n, in.several)
+		}
+		return fmt.Sprintf(in.did[kind], what)
+	}
+	verb := [3]string{"Add", "Change", "Remove"}[kind]
+	if n == 1 {
+		return verb + " a " + noun(entity, 1)
+	}
+	return fmt.Sprintf("%s %d %s", verb, n, noun(entity, n))
+}
+
+// headings say what is done to the rows that a family has most to do with: added, changed, removed.
+var headings = map[string]struct {
+	one, several string
+	did          [3]string
+}{
+	"PantryItem":   {"something", "things", [3]string{"Put %s into the house", "Change %s in the house", "Take %s out of the house"}},
+	"ShoppingItem": {"something", "things", [3]string{"Put %s on the shopping list", "Change %s on the shopping list", "Take %s off the shopping list"}},
+	"PlannedMeal":  {"a meal", "meals", [3]string{"Plan %s", "Change %s", "Take %s off the plan"}},
+	"Household":    {"the household", "households", [3]string{"Add %s", "Change %s", "Remove %s"}},
 }
 
 // plain is a value as people read it, a day and a time where the household is.

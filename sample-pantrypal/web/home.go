@@ -56,49 +56,45 @@ type suggestion struct {
 	Unclear  []string `json:"unclear"`
 }
 
+// Others are the ideas beside the one that Home shows first: beside a meal that is planned, all.
+func (p *homePage) Others() []suggestion {
+	if p.Meal == nil {
+		return p.Ideas[min(1, len(p.Ideas)):]
+	}
+	return p.Ideas
+}
+
 // soonDays is how far Home looks ahead.
 const soonDays = 4
 
 type homePage struct {
 	Soon      []lot
 	Leftovers []leftover
-	Tonight   struct {
-		Suggestions []suggestion `json:"suggestions"`
-		Planned     *struct {
-			MealID string `json:"mealId"`
-			Name   string `json:"name"`
-		} `json:"planned"`
-		Note string `json:"note"`
-	}
-	Meal    *meal
-	Run     string // that noted the meal as cooked, "" if it took nothing
-	Codes   int    // that nobody has explained
-	ToBuy   []shoppingList
-	Waiting int // plans
+	Ideas     []suggestion // for tonight, those first for which everything is in the house
+	Note      string       // why there are none
+	Meal      *meal
+	Lacks     []string // what the meal that is planned lacks
+	Run       string   // that noted the meal as cooked, "" if it took nothing
+	Codes     int      // that nobody has explained
+	ToBuy     []shoppingList
+	Waiting   int // plans
 }
+
+// Ready reports whether a dish can be cooked without shopping.
+func (s suggestion) Ready() bool { return len(s.ToBuy)+len(s.Unclear) == 0 }
 
 func (s *site) home(v *visit) (any, error) {
 	p := &homePage{}
 	var err error
 	until := v.day.plus(soonDays)
-	if p.Soon, err = rows[lot](v, "PantryItem", query{"filter": query{"status": "available", "amount": query{"$gt": 0}, "bestBefore": query{"$lte": until}}, "sort": "bestBefore,name"}, 24); err != nil {
+	if p.Soon, err = rows[lot](v, "PantryItem", query{"filter": query{"status": "available", "amount": query{"$gt": 0}, "bestBefore": query{"$lte": until}}, "sort": "bestBefore,name", "with": "food"}, 24); err != nil {
 		return nil, err
 	}
 	if p.Leftovers, err = rows[leftover](v, "Leftover", query{"filter": query{"status": "available"}, "sort": "bestBefore,name"}, 12); err != nil {
 		return nil, err
 	}
-	if _, err = v.action("tonight", map[string]any{}, &p.Tonight); err != nil {
+	if err = p.tonight(v); err != nil {
 		return nil, err
-	}
-	if p.Tonight.Planned != nil {
-		m, err := row[meal](v, "PlannedMeal", p.Tonight.Planned.MealID, "recipe")
-		if err != nil {
-			return nil, err
-		}
-		p.Meal = &m
-		if p.Run, err = cookedBy(v, m); err != nil {
-			return nil, err
-		}
 	}
 	if p.Codes, err = v.count("Detection", query{"status": "open"}); err != nil {
 		return nil, err
@@ -109,6 +105,59 @@ func (s *site) home(v *visit) (any, error) {
 	p.ToBuy = slices.DeleteFunc(p.ToBuy, func(l shoppingList) bool { return l.Left == 0 })
 	p.Waiting = s.waiting(v)
 	return p, nil
+}
+
+const (
+	ideasAsked = 12 // suggestions that Home chooses from
+	ideasShown = 3
+)
+
+// tonight finds what is planned for today, else what could be cooked, and what there is to it.
+func (p *homePage) tonight(v *visit) error {
+	var out struct {
+		Suggestions []suggestion `json:"suggestions"`
+		Planned     *struct {
+			MealID string `json:"mealId"`
+		} `json:"planned"`
+		Note string `json:"note"`
+	}
+	if _, err := v.action("tonight", map[string]any{"count": ideasAsked}, &out); err != nil {
+		return err
+	}
+	p.Ideas, p.Note = out.Suggestions, out.Note
+	if out.Planned != nil {
+		m, err := row[meal](v, "PlannedMeal", out.Planned.MealID, "recipe")
+		if err != nil {
+			return err
+		}
+		p.Meal = &m
+		if p.Run, err = cookedBy(v, m); err != nil {
+			return err
+		}
+		if m.Recipe != nil {
+			there, err := v.covering(m.RecipeID, m.Servings)
+			if err != nil {
+				return err
+			}
+			p.Lacks = there.lacks()
+		}
+		p.Ideas = slices.DeleteFunc(p.Ideas, func(s suggestion) bool { return !s.Ready() || s.RecipeID == m.RecipeID })
+		if m.Status == "cooked" || len(p.Lacks) == 0 {
+			p.Lacks, p.Ideas = nil, nil
+		}
+	}
+	// What one would have to go shopping for comes after what can be cooked at once.
+	slices.SortStableFunc(p.Ideas, func(a, b suggestion) int {
+		switch {
+		case a.Ready() == b.Ready():
+			return 0
+		case a.Ready():
+			return -1
+		}
+		return 1
+	})
+	p.Ideas = p.Ideas[:min(len(p.Ideas), ideasShown)]
+	return nil
 }
 
 // cookedBy is the run that noted a meal as cooked, as the diary has it.

@@ -23,6 +23,9 @@ type photo struct {
 	AddedAt  time.Time `json:"addedAt"`
 }
 
+// Title is what a photo is called: by when it was taken, since a camera's name for it says nothing.
+func (p photo) Title(d day) string { return "Groceries, " + d.moment(p.AddedAt) }
+
 type detection struct {
 	ID     string `json:"id"`
 	Kind   string `json:"kind"`
@@ -87,10 +90,13 @@ func allFoods(v *visit) ([]food, error) {
 }
 
 type photoPage struct {
-	Photo photo
-	Codes []detection
-	Foods []food
-	Stale bool // it has no picture to show
+	Photo  photo
+	Codes  []detection
+	Foods  []food
+	Stale  bool // it has no picture to show
+	Title  string
+	Units  []string
+	Places []string
 }
 
 func showPhoto(v *visit) (any, error) {
@@ -98,7 +104,7 @@ func showPhoto(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &photoPage{Photo: one, Stale: one.FileID == nil}
+	p := &photoPage{Photo: one, Stale: one.FileID == nil, Title: one.Title(v.day), Units: units, Places: places}
 	if p.Codes, err = rows[detection](v, "Detection", query{"filter": query{"photoId": one.ID}, "sort": "id", "with": []string{"product", "pantryItem"}}, pageRows); err != nil {
 		return nil, err
 	}
@@ -112,8 +118,8 @@ func showPhoto(v *visit) (any, error) {
 }
 
 // takePhoto keeps a photo and reads it.
-func (s *site) takePhoto(v *visit) (done, error) {
-	id, err := s.keepPhoto(v)
+func takePhoto(v *visit) (done, error) {
+	id, err := keepPhoto(v)
 	if err != nil {
 		return done{}, err
 	}
@@ -151,9 +157,9 @@ func unreadPhoto(err error) error {
 }
 
 // keepPhoto keeps the photo of a form, as it arrives, and returns its file's id.
-func (s *site) keepPhoto(v *visit) (string, error) {
+func keepPhoto(v *visit) (string, error) {
 	caller := principal(v.Context())
-	store, err := s.app.Files(caller, "create")
+	store, err := v.site.app.Files(caller, "create")
 	if err != nil {
 		return "", err
 	}

@@ -2,30 +2,10 @@ package web
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 )
-
-type recipesPage struct {
-	Query   string
-	Recipes []recipeHead
-}
-
-// maxRecipes bounds the list of recipes.
-const maxRecipes = 200
-
-func recipes(v *visit) (any, error) {
-	p := &recipesPage{Query: strings.TrimSpace(v.URL.Query().Get("q"))}
-	q := query{"sort": "name", "fields": []string{"id", "name", "cuisine", "prepMinutes", "cookMinutes", "servings", "rating", "favourite", "timesCooked", "tags"}}
-	if p.Query != "" {
-		q["q"] = p.Query
-	}
-	var err error
-	p.Recipes, err = rows[recipeHead](v, "Recipe", q, maxRecipes)
-	return p, err
-}
 
 type ingredient struct {
 	Position    int      `json:"position"`
@@ -45,7 +25,6 @@ type recipeText struct {
 	Description string   `json:"description"`
 	Steps       []string `json:"steps"`
 	Source      *string  `json:"source"`
-	DietaryTags []string `json:"dietaryTags"`
 	Equipment   []string `json:"equipment"`
 	Difficulty  string   `json:"difficulty"`
 }
@@ -68,23 +47,46 @@ type recipePage struct {
 	Unweighed   []string
 	Meal        string  // that is planned with it today
 	Later       float64 // of its portions, those that are cooked ahead
-	Suits       suits
+	Date        string  // the day that it is looked at for
+	House       coverage
+	Steps       []step
 }
 
-// suits says whom in the household a recipe does not suit, and why.
-type suits struct {
-	Conflicts []string `json:"conflicts"`
-	Allergies []string `json:"allergies"` // those of the conflicts that are allergies
+// coverage is how a recipe fares with what is in the house and whom it is for.
+type coverage struct {
+	Key       string                  `json:"key"`
+	Missing   []struct{ Say string }  `json:"missing"`
+	Unclear   []struct{ Name string } `json:"unclear"`
+	Staples   []string                `json:"staples"`
+	Conflicts []string                `json:"conflicts"` // whom it does not suit, and why
+	Allergies []string                `json:"allergies"` // those of the conflicts that are allergies
 }
 
-// suiting asks whom a recipe suits.
-func (v *visit) suiting(recipe string, servings any) (suits, error) {
-	var out struct{ Meals []suits }
-	_, err := v.action("cover-meals", map[string]any{"meals": []any{map[string]any{"key": "meal", "recipeId": recipe, "servings": servings}}}, &out)
-	if err != nil || len(out.Meals) == 0 {
-		return suits{}, err
+// lacks is what there is to buy for it.
+func (c coverage) lacks() []string {
+	var out []string
+	for _, m := range c.Missing {
+		out = append(out, m.Say)
 	}
-	return out.Meals[0], nil
+	for _, u := range c.Unclear {
+		out = append(out, u.Name)
+	}
+	return append(out, c.Staples...)
+}
+
+// covering asks how a recipe fares.
+func (v *visit) covering(recipe string, servings any) (coverage, error) {
+	all, err := v.coveringAll([]any{map[string]any{"key": recipe, "recipeId": recipe, "servings": servings}})
+	if err != nil || len(all) == 0 {
+		return coverage{}, err
+	}
+	return all[0], nil
+}
+
+func (v *visit) coveringAll(meals []any) ([]coverage, error) {
+	var out struct{ Meals []coverage }
+	_, err := v.action("cover-meals", map[string]any{"meals": meals}, &out)
+	return out.Meals, err
 }
 
 // maxServings bounds the portions that a recipe is shown for.
@@ -114,6 +116,8 @@ func recipe(v *visit) (any, error) {
 	if err := p.measure(v); err != nil {
 		return nil, err
 	}
+	p.Steps = stepsOf(p.Recipe.Steps, p.Ingredients)
+	p.Date = v.day.chosen(v.URL.Query().Get("date"))
 	var food struct {
 		Meals []struct {
 			PerPortion nutrients `json:"perPortion"`
@@ -126,7 +130,7 @@ func recipe(v *visit) (any, error) {
 	if len(food.Meals) > 0 {
 		p.Nutrients, p.Unweighed = &food.Meals[0].PerPortion, food.Meals[0].Unweighed
 	}
-	if p.Suits, err = v.suiting(p.Recipe.ID, p.Servings); err != nil {
+	if p.House, err = v.covering(p.Recipe.ID, p.Servings); err != nil {
 		return nil, err
 	}
 	today, err := rows[meal](v, "PlannedMeal", query{"filter": query{"recipeId": p.Recipe.ID, "date": v.day.Today, "status": "planned"}}, 1)

@@ -6,6 +6,8 @@ import (
 	"html/template"
 	"math"
 	"net/http"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,6 +26,7 @@ type frame struct {
 	Day   day
 	Path  string // the section of the navigation
 	Back  string // where an undo of what the last form did leads
+	More  bool   // the section has no place in the bar of a phone
 	Stamp string
 	Did   string // what the last form did
 	Run   string // by which run
@@ -33,7 +36,8 @@ type frame struct {
 // said is what the pages say after a form, by done.did.
 var said = map[string]string{
 	"added": "It is in the house.", "changed": "Changed.", "eaten": "Noted as used up.", "wasted": "Noted as thrown away.", "moved": "Moved.",
-	"checked": "Bought, and in the house.", "listed": "The list is up to date.", "item": "It is on the list.", "back": "Back on the list.",
+	"rated": "Noted.", "imported": "It is among the recipes.",
+	"checked": "Bought, and in the house.", "listed": "The list is up to date.", "item": "It is on the list.", "back": "Back on the list.", "off": "It is off the list.",
 	"read": "The photo was read.", "learned": "Learned, and put away.", "dismissed": "Dismissed.",
 	"planned": "Planned.", "replanned": "The plan was changed.", "cooked": "Cooked: the stock is up to date.",
 	already: "Somebody had it already.", "undone": "Undone.", "approved": "Approved and carried out.",
@@ -42,7 +46,10 @@ var said = map[string]string{
 // parse reads the templates: each page with the layout. It is called when pages are served, since a
 // program starts as a worker more often than as a server.
 func parse() map[string]*template.Template {
-	names := []string{"home", "shelves", "shopping", "photos", "photo", "week", "recipes", "recipe", "reports", "activity", "run", "plan", "offline", "fault"}
+	names := []string{
+		"home", "more", "shelves", "shopping", "photos", "photo", "week", "served", "recipes", "import", "recipe", "reports", "household", "rules", "stores",
+		"activity", "run", "plan", "offline", "fault",
+	}
 	out := make(map[string]*template.Template, len(names))
 	for _, name := range names {
 		out[name] = template.Must(template.New("layout.html").Funcs(functions).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/"+name+".html"))
@@ -52,8 +59,17 @@ func parse() map[string]*template.Template {
 
 var functions = template.FuncMap{
 	"amount": amount, "number": number, "money": func(float64) string { return "" }, "when": func(string) string { return "" },
-	"on": func(string) string { return "" }, "clock": func(time.Time) string { return "" }, "urgency": func(string) string { return "" },
+	"on": func(string) string { return "" }, "clock": func(time.Time) string { return "" }, "urgency": func(string) string { return "" }, "weekday": func(string) string { return "" }, "dated": func(string) string { return "" },
 	"join": strings.Join, "key": newKey, "title": title, "kcal": func(f float64) string { return strconv.Itoa(int(math.Round(f))) },
+	"has":   func(list []string, s string) bool { return slices.Contains(list, s) },
+	"stars": func() []string { return []string{"1", "2", "3", "4", "5"} },
+	"deref": func(s *string) string { return *s },
+	"decimals": func(f *float64) string {
+		if f == nil {
+			return ""
+		}
+		return strconv.FormatFloat(*f, 'f', 2, 64)
+	},
 	"fields": func(pairs ...any) map[string]any {
 		m := map[string]any{}
 		for i := 0; i+1 < len(pairs); i += 2 {
@@ -63,10 +79,13 @@ var functions = template.FuncMap{
 	},
 }
 
+// inBar are the sections in the bar of a phone.
+var inBar = []string{"", "shopping", "week", "recipes", "meals"}
+
 // render writes a page.
 func (s *site) render(v *visit, status int, name string, data any) {
 	section, _, _ := strings.Cut(strings.TrimPrefix(v.URL.Path, "/"), "/")
-	f := frame{Day: v.day, Path: "/" + section, Back: "/" + section, Stamp: s.stamp, Page: data}
+	f := frame{Day: v.day, Path: "/" + section, Back: "/" + section, More: !slices.Contains(inBar, section), Stamp: s.stamp, Page: data}
 	if f.Path == "/shopping" {
 		f.Back = listPage(v.URL.Query().Get("list"))
 	}
@@ -78,7 +97,7 @@ func (s *site) render(v *visit, status int, name string, data any) {
 	}
 	d := v.day
 	t := template.Must(s.templates[name].Clone()).Funcs(template.FuncMap{
-		"money": d.money, "when": d.when, "on": d.on, "clock": d.clock, "urgency": d.urgency,
+		"money": d.money, "when": d.when, "on": d.on, "clock": d.clock, "urgency": d.urgency, "weekday": d.weekday, "dated": d.dated,
 	})
 	var page bytes.Buffer
 	if err := t.Execute(&page, f); err != nil {
@@ -138,12 +157,20 @@ func portion(f float64) float64 {
 // signs of currencies that stand before a price.
 var signs = map[string]string{"EUR": "€", "USD": "$", "GBP": "£"}
 
+// Sign is what stands before a price, "" where the currency stands behind it.
+func (d day) Sign() string { return signs[d.Currency] }
+
 func (d day) money(f float64) string {
 	text := strconv.FormatFloat(f, 'f', 2, 64)
 	if sign := signs[d.Currency]; sign != "" {
 		return sign + text
 	}
 	return text + " " + d.Currency
+}
+
+// roundMoney is a price at an axis, without cents where it has none.
+func (d day) roundMoney(f float64) string {
+	return strings.Replace(d.money(f), ".00", "", 1)
 }
 
 // left is how many days there are from today to a date.
@@ -176,6 +203,21 @@ func (d day) when(date string) string {
 	return d.on(date)
 }
 
+// weekday is a date by the name of its day, where that is near.
+func (d day) weekday(date string) string {
+	n, ok := d.left(date)
+	at, err := time.Parse(time.DateOnly, date)
+	switch {
+	case !ok || err != nil:
+		return date
+	case n == 0:
+		return "Today"
+	case n == 1:
+		return "Tomorrow"
+	}
+	return at.Format("Monday")
+}
+
 // on is a date with its weekday.
 func (d day) on(date string) string {
 	at, err := time.Parse(time.DateOnly, date)
@@ -187,6 +229,11 @@ func (d day) on(date string) string {
 	}
 	return at.Format("Mon 2 Jan 2006")
 }
+
+var isoDate = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}\b`)
+
+// dated is a name with its dates as people write them: actions call a list after its first day.
+func (d day) dated(name string) string { return isoDate.ReplaceAllStringFunc(name, d.on) }
 
 // urgency is how soon something has to be used.
 func (d day) urgency(date string) string {
@@ -213,6 +260,14 @@ func (d day) clock(at time.Time) string {
 		return at.Format("15:04")
 	}
 	return at.Format("Mon 2 Jan 15:04")
+}
+
+// moment is a time with its day, where the household is.
+func (d day) moment(at time.Time) string {
+	if d.zone != nil {
+		at = at.In(d.zone)
+	}
+	return at.Format("Mon 2 Jan, 15:04")
 }
 
 // title is a name with a capital at its start, and without hyphens.

@@ -35,7 +35,7 @@ func TestDaysAreSeenFromToday(t *testing.T) {
 }
 
 func TestPlansAreSummedUpInWords(t *testing.T) {
-	require.Equal(t, "Deletes 7 (6 planned meals, 1 meal plan); updates 1 (1 pantry item)", counted("deletes 7 (6 PlannedMeal, 1 MealPlan); updates 1 (1 PantryItem)"))
+	require.Equal(t, "Deletes 7 (6 meals, 1 plan of meals); updates 1 (1 thing in the house)", counted("deletes 7 (6 PlannedMeal, 1 MealPlan); updates 1 (1 PantryItem)"))
 }
 
 func TestWhyAPhotoWasNotReadIsAsItsReaderSaysIt(t *testing.T) {
@@ -75,9 +75,42 @@ func TestWhoAgreesComesToWhatWasDone(t *testing.T) {
 
 func TestWhatARunDidIsInWords(t *testing.T) {
 	changes := []store.ChangeCount{{Entity: "PantryItem", Set: "default", Updated: 7}, {Entity: "PantryEvent", Set: "default", Created: 1}, {Entity: "Price", Set: "lake-house", Deleted: 2}}
-	require.Equal(t, "7 pantry items changed, 1 pantry event added, 2 prices deleted in lake-house", happened(changes))
-	for entity, want := range map[string]string{"PantryItem": "Change 7 pantry items", "PantryEvent": "Add a pantry event", "Price": "Delete 2 prices", "Food": ""} {
+	require.Equal(t, "7 things in the house changed, 2 prices removed in lake-house", happened(changes))
+	for entity, want := range map[string]string{"PantryItem": "Change 7 things in the house", "PantryEvent": "Add a line of the diary", "Price": "Remove 2 prices", "Food": ""} {
 		require.Equal(t, want, deed(entity, changes))
+	}
+}
+
+func TestWhatChangesIsSaidInKitchenWords(t *testing.T) {
+	known := names{"spinach": "Spinach", "shakshuka": "Shakshuka"}
+	d := day{Today: "2026-11-23", Currency: "EUR"}
+	lot := func(amount, status, place string) string {
+		return `{"foodId":"spinach","name":"Spinach","unit":"g","amount":` + amount + `,"status":"` + status + `","place":"` + place + `"}`
+	}
+	meal := func(status, date string) string {
+		return `{"recipeId":"shakshuka","date":"` + date + `","servings":2,"status":"` + status + `"}`
+	}
+	for _, c := range []struct{ entity, action, before, after, want string }{
+		{"PantryItem", "create", ``, lot("250", "available", "fridge"), "puts 250 g Spinach into the fridge"},
+		{"PantryItem", "update", lot("50", "available", "fridge"), lot("250", "available", "fridge"), "puts 200 g Spinach back into the fridge"},
+		{"PantryItem", "update", lot("0", "consumed", "fridge"), lot("250", "available", "fridge"), "puts 250 g Spinach back into the fridge"},
+		{"PantryItem", "update", lot("250", "available", "fridge"), lot("100", "available", "fridge"), "takes 150 g Spinach out of the fridge"},
+		{"PantryItem", "update", lot("250", "available", "fridge"), lot("250", "available", "freezer"), "moves Spinach from the fridge to the freezer"},
+		{"PantryItem", "update", lot("250", "available", "fridge"), lot("250", "wasted", "fridge"), "notes Spinach as thrown away"},
+		{"PantryItem", "delete", lot("250", "available", "fridge"), ``, "takes Spinach out of the house, as if it had never come"},
+		{"PlannedMeal", "update", meal("cooked", "2026-11-23"), meal("planned", "2026-11-23"), "takes Shakshuka off the diary: it is planned, and not cooked"},
+		{"PlannedMeal", "update", meal("planned", "2026-11-23"), meal("planned", "2026-11-25"), "moves Shakshuka from Mon 23 Nov to Wed 25 Nov"},
+		{"PlannedMeal", "create", ``, meal("planned", "2026-11-25"), "plans Shakshuka for Wed 25 Nov"},
+		{"PlannedMeal", "update", `{"recipeId":"shakshuka","date":"2026-11-25","planId":"p"}`, `{"recipeId":"shakshuka","date":"2026-11-25","planId":null}`, "leaves Shakshuka of Wed 25 Nov out of the plan"},
+		{"ShoppingItem", "update", `{"name":"Milk","bought":true}`, `{"name":"Milk","bought":false}`, "puts Milk back on the shopping list"},
+		{"ShoppingItem", "delete", `{"name":"Milk","bought":true}`, ``, "takes Milk off the shopping list"},
+		{"Leftover", "create", ``, `{"name":"Dal","servings":1,"place":"freezer"}`, "keeps a portion of Dal in the freezer"},
+		{"Price", "create", ``, `{"foodId":"spinach","price":1.5}`, "notes the price of Spinach, €1.50"},
+		{"Store", "update", `{"name":"Corner","note":""}`, `{"name":"Corner","note":"closed"}`, "changes the store Corner: note"},
+		{"Vehicle", "create", ``, `{"name":"Bike"}`, "adds the vehicle Bike"},
+	} {
+		change := store.Change{Entity: c.entity, Action: store.Action(c.action), Before: json.RawMessage(c.before), After: json.RawMessage(c.after)}
+		require.Equal(t, c.want, teller{d, known, fieldsOf(change.Before), fieldsOf(change.After)}.tell(change))
 	}
 }
 

@@ -72,7 +72,7 @@ func reports(v *visit) (any, error) {
 	for _, m := range p.Waste.Months {
 		months = append(months, bar{Label: monthName(m.Month), Value: m.Sum.Cost, Text: v.day.money(m.Sum.Cost)})
 	}
-	p.WasteChart = newBars(months)
+	p.WasteChart = newBars(months, v.day.roundMoney)
 	_, err := v.action("prices", map[string]any{"food": p.Food}, &p.Prices)
 	switch f := fault.From(err); {
 	case err == nil:
@@ -81,7 +81,7 @@ func reports(v *visit) (any, error) {
 	default:
 		return nil, err
 	}
-	p.PriceChart = p.priceLines()
+	p.PriceChart = p.priceLines(v.day.money)
 	if p.Foods, err = allFoods(v); err != nil {
 		return nil, err
 	}
@@ -92,12 +92,12 @@ func reports(v *visit) (any, error) {
 	for _, m := range p.Nutrition.Meals {
 		meals = append(meals, bar{Label: m.Name, Value: m.PerPortion.EnergyKcal, Text: number(m.PerPortion.EnergyKcal) + " kcal"})
 	}
-	p.MealChart = newBars(meals)
+	p.MealChart = newLyingBars(meals)
 	return p, nil
 }
 
 // priceLines draws a line for each store.
-func (p *reportsPage) priceLines() *lines {
+func (p *reportsPage) priceLines(write func(float64) string) *lines {
 	var months []string
 	for _, s := range p.Prices.Stores {
 		for _, m := range s.Months {
@@ -119,5 +119,5 @@ func (p *reportsPage) priceLines() *lines {
 	for i, m := range months {
 		labels[i] = monthName(m)
 	}
-	return newLines(labels, drawn)
+	return newLines(labels, drawn, write)
 }

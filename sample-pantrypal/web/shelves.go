@@ -153,7 +153,7 @@ func (v *visit) changedMeanwhile(id string, conflict error) error {
 		now += ", best before " + v.day.on(*l.BestBefore)
 	}
 	return fault.Newf(fault.Conflict, "Somebody changed %s meanwhile. This is how it is now: %s.", l.Name, now).
-		WithRetry(fault.Fix).WithHint("Go back, and see whether it is still to be changed.").Because(conflict)
+		WithRetry(fault.Fix).WithHint("See whether it is still to be changed.").Because(conflict)
 }
 
 // corrections takes what differs from what the form showed. An amount is shown rounded, so that one

@@ -2,16 +2,11 @@ package web
 
 import (
 	"cmp"
-	"encoding/json"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/google/uuid"
-
-	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/fault"
 )
 
 type shoppingList struct {
@@ -41,6 +36,8 @@ type shoppingItem struct {
 	EstimatedCost *float64 `json:"estimatedCost"`
 	Bought        bool     `json:"bought"`
 	Note          string   `json:"note"`
+	StoreID       *string  `json:"storeId"`
+	Version       int      `json:"version"`
 	Product       *struct {
 		Name          string   `json:"name"`
 		PackageAmount *float64 `json:"packageAmount"`
@@ -54,7 +51,8 @@ func (i shoppingItem) Text() string {
 		return amount(i.Amount, i.Unit)
 	}
 	var of []string
-	if !strings.EqualFold(i.Product.Name, i.Name) {
+	// "Eggs, 6" of eggs says nothing that the size of the package does not.
+	if named := strings.ToLower(i.Product.Name); !strings.HasPrefix(named, strings.ToLower(i.Name)) || i.Product.PackageAmount == nil && named != strings.ToLower(i.Name) {
 		of = append(of, i.Product.Name)
 	}
 	if i.Product.PackageAmount != nil {
@@ -79,6 +77,7 @@ type shoppingPage struct {
 	Left   int
 	Cost   float64
 	Units  []string
+	Stores []storeRow
 }
 
 // Choice reports whether there is another open list than the one that is shown.
@@ -103,8 +102,9 @@ func shopping(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.sort(items, order)
-	return p, nil
+	p.sort(items, order, strings.Split(v.URL.Query().Get("keep"), ","))
+	p.Stores, err = rows[storeRow](v, "Store", query{"sort": "name,id"}, maxStores)
+	return p, err
 }
 
 // maxLists bounds the lists that one can choose from.
@@ -157,16 +157,19 @@ func aisleOrder(v *visit, list *shoppingList) ([]string, error) {
 	return store.Aisles, err
 }
 
-// sort puts what is left to buy into aisles.
-func (p *shoppingPage) sort(items []shoppingItem, order []string) {
+// sort puts what is left to buy into aisles. What was ticked since the page was opened stays among
+// them, where it is under somebody's thumb.
+func (p *shoppingPage) sort(items []shoppingItem, order, kept []string) {
 	for _, i := range items {
-		if i.Bought {
+		switch stays := slices.Contains(kept, i.ID); {
+		case i.Bought && !stays:
 			p.Bought = append(p.Bought, i)
 			continue
-		}
-		p.Left++
-		if i.EstimatedCost != nil {
-			p.Cost += *i.EstimatedCost
+		case !i.Bought:
+			p.Left++
+			if i.EstimatedCost != nil {
+				p.Cost += *i.EstimatedCost
+			}
 		}
 		at := slices.IndexFunc(p.Aisles, func(a aisle) bool { return a.Name == i.Aisle })
 		if at < 0 {
@@ -196,108 +199,5 @@ func makeList(v *visit) (done, error) {
 	return done{listPage(out.ListID), "listed", run}, err
 }
 
-// addItem puts something onto the list by hand, and makes a list where there is none.
-func addItem(v *visit) (done, error) {
-	list := v.FormValue("list")
-	in := map[string]any{}
-	v.texts(in, "name", "unit")
-	if in["name"] == nil {
-		return done{}, fault.New(fault.InvalidPayload, "The form says nothing to buy.").WithPath("/name")
-	}
-	if err := v.amount(in); err != nil {
-		return done{}, err
-	}
-	if list == "" { // there was none when the page was made
-		lists, err := openLists(v)
-		if err == nil && len(lists) == 0 {
-			lists = make([]shoppingList, 1)
-			_, err = v.call(catalog.EntityID("ShoppingList", "upsert"), map[string]any{"model": map[string]any{"name": "Shopping"}}, &lists[0])
-		}
-		if err != nil {
-			return done{}, err
-		}
-		list = lists[0].ID
-	}
-	in["listId"] = list
-	run, err := v.submit(catalog.EntityID("ShoppingItem", "upsert"), map[string]any{"model": in}, nil)
-	return done{listPage(list), "item", run}, err
-}
-
 // newKey makes a form's idempotency key: sent twice, it happens once.
 func newKey() string { return uuid.NewString() }
-
-// checked is what checking off led to, for the page's script.
-type checked struct {
-	Bought []struct {
-		Name  string `json:"name"`
-		Place string `json:"place"`
-	} `json:"bought"`
-	Already []string `json:"already"`
-	Left    int      `json:"left"`
-	Run     string   `json:"run"`
-}
-
-// already is done.did of what somebody else had done before; there is nothing to undo.
-const already = "already"
-
-// checkOff checks one thing off. The page's script asks for JSON, and sends a form again that it
-// does not know the fate of; the key makes that safe.
-func (s *site) checkOff(w http.ResponseWriter, r *http.Request) {
-	v := &visit{Request: r, site: s, w: w}
-	scripted := strings.Contains(r.Header.Get("Accept"), "application/json")
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	out, err := check(v)
-	switch {
-	case err != nil && scripted:
-		f := fault.From(err)
-		status := http.StatusUnprocessableEntity
-		if entry, ok := fault.Lookup(f.Code); ok && entry.HTTP >= http.StatusBadRequest {
-			status = entry.HTTP
-		}
-		writeJSON(w, status, v.forPeople(err))
-	case err != nil:
-		s.fail(v, err)
-	case scripted:
-		writeJSON(w, http.StatusOK, out)
-	case len(out.Already) > 0:
-		http.Redirect(w, r, done{listPage(v.FormValue("list")), already, out.Run}.address(), http.StatusSeeOther)
-	default:
-		http.Redirect(w, r, done{listPage(v.FormValue("list")), "checked", out.Run}.address(), http.StatusSeeOther)
-	}
-}
-
-func check(v *visit) (checked, error) {
-	var out checked
-	if err := v.ParseForm(); err != nil {
-		return out, unreadable(err)
-	}
-	item := map[string]any{"item": v.FormValue("item")}
-	if err := v.numbers(item, "price"); err != nil {
-		return out, err
-	}
-	in := map[string]any{"items": []any{item}}
-	if list := v.FormValue("list"); list != "" {
-		in["listId"] = list
-	}
-	run, err := v.callOnce(catalog.ActionID("check-off"), in, &out, v.FormValue("key"))
-	out.Run = run
-	return out, err
-}
-
-// putBack puts one thing back onto the list that was not bought after all.
-func putBack(v *visit) (done, error) {
-	in := map[string]any{"items": []any{map[string]any{"item": v.FormValue("item")}}, "back": true}
-	v.texts(in, "listId")
-	run, err := v.act("check-off", in, nil)
-	return done{listPage(v.FormValue("listId")), "back", run}, err
-}
-
-func writeJSON(w http.ResponseWriter, status int, value any) {
-	raw, err := json.Marshal(value)
-	if err != nil {
-		status, raw = http.StatusInternalServerError, []byte("{}")
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(raw)
-}

@@ -47,40 +47,7 @@ func Pages(app *framework.Instance) http.Handler {
 		panic(err) // the folder is embedded
 	}
 	s := &site{app: app, mux: http.NewServeMux(), assets: assets, stamp: digest(assets), templates: parse()}
-	s.get("/{$}", "home", s.home)
-	s.get("/shelves", "shelves", shelves)
-	s.post("/shelves", addLot)
-	s.post("/lots/{id}", changeLot)
-	s.post("/leftovers/{id}", changeLeftover)
-	s.get("/shopping", "shopping", shopping)
-	s.post("/shopping", addItem)
-	s.post("/shopping/list", makeList)
-	s.mux.HandleFunc("POST /shopping/check", s.checkOff)
-	s.post("/shopping/back", putBack)
-	s.get("/photo", "photos", photos)
-	s.post("/photo", s.takePhoto)
-	s.get("/photo/{id}", "photo", showPhoto)
-	s.mux.HandleFunc("GET /photo/{id}/file", s.photoFile)
-	s.post("/codes", learn)
-	s.post("/codes/{id}/dismiss", dismiss)
-	s.get("/week", "week", week)
-	s.post("/week", planWeek)
-	s.post("/meals", planMeal)
-	s.post("/meals/{id}", changeMeal)
-	s.post("/meals/{id}/cooked", cooked)
-	s.get("/recipes", "recipes", recipes)
-	s.get("/recipes/{id}", "recipe", recipe)
-	s.post("/recipes/{id}/cooked", cookedRecipe)
-	s.get("/reports", "reports", reports)
-	s.get("/activity", "activity", s.activity)
-	s.get("/activity/{id}", "run", s.run)
-	s.post("/activity/{id}/undo", s.undo)
-	s.get("/plans/{id}", "plan", s.plan)
-	s.post("/plans/{id}", s.decide)
-	s.get("/offline", "offline", func(*visit) (any, error) { return nil, nil })
-	s.mux.HandleFunc("GET /assets/{name}", s.asset)
-	s.mux.HandleFunc("GET /sw.js", s.worker)
-	s.mux.HandleFunc("GET /manifest.webmanifest", s.asset)
+	s.routes()
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(&visit{Request: r, site: s, w: w}, fault.New(fault.NotFound, "There is no such page."))
 	})
@@ -89,6 +56,60 @@ func Pages(app *framework.Instance) http.Handler {
 		panic(err) // the types are known
 	}
 	return pack(s)
+}
+
+// routes says which page and which form is where.
+func (s *site) routes() {
+	s.get("/{$}", "home", s.home)
+	s.get("/more", "more", more)
+	s.get("/shelves", "shelves", shelves)
+	s.post("/shelves", addLot)
+	s.post("/lots/{id}", changeLot)
+	s.post("/leftovers/{id}", changeLeftover)
+	s.get("/shopping", "shopping", shopping)
+	s.shopForm("/shopping", addItem)
+	s.post("/shopping/list", makeList)
+	s.shopForm("/shopping/check", checkOff)
+	s.shopForm("/shopping/back", putBack)
+	s.post("/shopping/items/{id}", changeItem)
+	s.get("/photo", "photos", photos)
+	s.post("/photo", takePhoto)
+	s.get("/photo/{id}", "photo", showPhoto)
+	s.mux.HandleFunc("GET /photo/{id}/file", s.photoFile)
+	s.post("/codes", learn)
+	s.post("/codes/{id}/dismiss", dismiss)
+	s.get("/week", "week", week)
+	s.post("/week", planWeek)
+	s.post("/meals", planMeal)
+	s.get("/meals/{id}", "served", served)
+	s.post("/meals/{id}", changeMeal)
+	s.post("/meals/{id}/cooked", cooked)
+	s.get("/recipes", "recipes", recipes)
+	s.get("/recipes/new", "import", func(*visit) (any, error) { return nil, nil })
+	s.post("/recipes", importRecipe)
+	s.get("/recipes/{id}", "recipe", recipe)
+	s.post("/recipes/{id}", rateRecipe)
+	s.mux.HandleFunc("GET /recipes/{id}/picture", s.picture)
+	s.post("/recipes/{id}/cooked", cookedRecipe)
+	s.get("/reports", "reports", reports)
+	s.get("/household", "household", home)
+	s.post("/household", changeHome)
+	s.post("/household/members", changeMember)
+	s.get("/rules", "rules", rules)
+	s.post("/rules", addRule)
+	s.post("/rules/{id}", changeRule)
+	s.get("/stores", "stores", stores)
+	s.post("/stores/{id}", changeStore)
+	s.get("/activity", "activity", activity)
+	s.get("/activity/{id}", "run", s.run)
+	s.post("/activity/{id}/undo", s.undo)
+	s.get("/plans/{id}", "plan", s.plan)
+	s.post("/plans/{id}", decide)
+	s.get("/offline", "offline", func(*visit) (any, error) { return nil, nil })
+	s.mux.HandleFunc("GET /assets/{name}", s.asset)
+	s.mux.HandleFunc("GET /icons/{name}", icon)
+	s.mux.HandleFunc("GET /sw.js", s.worker)
+	s.mux.HandleFunc("GET /manifest.webmanifest", s.asset)
 }
 
 // texts are what is sent packed: for a phone in a shop they shrink to a quarter. Photos are packed
@@ -188,7 +209,8 @@ func (d done) address() string {
 	return d.to + mark + "did=" + d.did + "&run=" + d.run
 }
 
-// fail shows why a page or form failed. What a person has to approve leads to its plan.
+// fail shows why a page or form failed: a form's page again where that is known. What a person has to
+// approve leads to its plan.
 func (s *site) fail(v *visit, err error) {
 	f := fault.From(err)
 	if id := planOf(err); id != "" {
@@ -207,6 +229,9 @@ func (s *site) fail(v *visit, err error) {
 		status = http.StatusUnprocessableEntity
 	}
 	_ = v.readDay() // for days in what is said; without it they are still days
+	if v.Method == http.MethodPost && s.keepForm(v, err, status) {
+		return
+	}
 	s.render(v, status, "fault", v.forPeople(err))
 }
 

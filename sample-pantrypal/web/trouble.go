@@ -41,7 +41,7 @@ func (v *visit) forPeople(err error) *trouble {
 	refused := errors.As(err, &r) && fault.From(r) == f
 	if refused {
 		t.Message = missingRow.ReplaceAllStringFunc(f.Message, func(s string) string {
-			return "there is no such " + inWords(missingRow.FindStringSubmatch(s)[1])
+			return "there is no such " + noun(missingRow.FindStringSubmatch(s)[1], 1)
 		})
 	}
 	switch {
@@ -51,14 +51,14 @@ func (v *visit) forPeople(err error) *trouble {
 		}
 	case strings.HasPrefix(f.Hint, "Did you mean"):
 	case f.Code == fault.NotFound:
-		t.Hint = "It may have been removed. Go back, and load the page again."
+		t.Hint = "It may have been removed."
 	case f.Code == fault.Conflict && strings.HasPrefix(f.Message, notUndoable):
 		t.Message, t.Reasons, t.Hint = "It cannot be undone any more, since not everything is as it was left.", v.obstacles(details), "Undo first what came after it."
 	case f.Code == fault.Conflict:
 		if versions {
 			t.Message = "Somebody changed it meanwhile."
 		}
-		t.Hint = "Go back, load the page again, and see whether it is still to be done."
+		t.Hint = "See whether it is still to be done."
 	default:
 		t.Hint = ""
 		if len(details) > 1 {
@@ -136,7 +136,7 @@ func (v *visit) obstacles(details []fault.Detail) []string {
 
 // called is a row for people.
 func (n names) called(row [2]string) string {
-	kind := inWords(row[0])
+	kind := noun(row[0], 1)
 	if name := n[row[1]]; name != "" {
 		return name + " (" + kind + ")"
 	}
@@ -147,7 +147,7 @@ func (n names) called(row [2]string) string {
 func (o obstacle) reason(known names, n int) string {
 	what, was, is := known.called(o.row), "was", "is"
 	if n > 1 && known[o.row[1]] == "" {
-		what, was, is = fmt.Sprintf("%d %s", n, plural(true, o.row[0])), "were", "are"
+		what, was, is = fmt.Sprintf("%d %s", n, noun(o.row[0], n)), "were", "are"
 	}
 	says := func(text string) bool { return strings.Contains(o.message, text) }
 	switch {
@@ -180,7 +180,7 @@ func (v *visit) namesNow(wanted map[string][]string) names {
 			continue // an entity that the caller does not see: its rows have no names here
 		}
 		for _, raw := range found {
-			there = append(there, store.Change{Entity: entity, ID: plain(imageOf(raw)["id"]), After: raw})
+			there = append(there, store.Change{Entity: entity, ID: plain(fieldsOf(raw)["id"]), After: raw})
 		}
 	}
 	known, err := namesIn(v, there)
@@ -189,7 +189,7 @@ func (v *visit) namesNow(wanted map[string][]string) names {
 	}
 	out := names{}
 	for _, c := range there {
-		out[c.ID] = known.of(v.day, imageOf(c.After))
+		out[c.ID] = known.of(v.day, fieldsOf(c.After))
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -19,7 +20,24 @@ type meal struct {
 	Status   string      `json:"status"`
 	RecipeID string      `json:"recipeId"`
 	PlanID   *string     `json:"planId"`
+	Notes    string      `json:"notes"`
 	Recipe   *recipeHead `json:"recipe"`
+}
+
+// Name is what is eaten.
+func (m meal) Name() string {
+	if m.Recipe == nil {
+		return cmp.Or(m.Notes, "A meal")
+	}
+	return m.Recipe.Name
+}
+
+// Takes is how long it takes, in words; "" where there is nothing to cook.
+func (m meal) Takes() string {
+	if m.Recipe == nil {
+		return ""
+	}
+	return m.Recipe.Takes()
 }
 
 // recipeHead is what lists show of a recipe.
@@ -34,6 +52,7 @@ type recipeHead struct {
 	Favourite   bool     `json:"favourite"`
 	TimesCooked int      `json:"timesCooked"`
 	Tags        []string `json:"tags"`
+	DietaryTags []string `json:"dietaryTags"`
 }
 
 // Takes is how long it takes, in words.
@@ -55,6 +74,7 @@ type weekPage struct {
 	Before, After  string
 	Open           []string // days that a meal can move to
 	Start, Current string
+	Now            bool // the week begins today
 }
 
 const weekDays = 7
@@ -70,9 +90,8 @@ func week(v *visit) (any, error) {
 			return nil, noDay(text)
 		}
 	}
-	from = from.AddDate(0, 0, -((int(from.Weekday()) + 6) % weekDays)) // its Monday
 	date := func(n int) string { return from.AddDate(0, 0, n).Format(time.DateOnly) }
-	p := &weekPage{Before: date(-weekDays), After: date(weekDays), Start: date(0), Current: v.day.Today}
+	p := &weekPage{Before: date(-weekDays), After: date(weekDays), Start: date(0), Current: v.day.Today, Now: date(0) == v.day.Today}
 	meals, err := rows[meal](v, "PlannedMeal", query{"filter": query{"date": query{"$gte": date(0), "$lt": date(weekDays)}, "status": query{"$ne": "skipped"}}, "sort": "date,id", "with": "recipe"}, pageRows)
 	if err != nil {
 		return nil, err
@@ -98,6 +117,14 @@ func noDay(text string) error {
 
 // maxAhead is how many days ahead a meal is planned, as the actions have it.
 const maxAhead = 366
+
+// chosen is a day that an address names for a meal: today for none, and for one that cannot be.
+func (d day) chosen(date string) string {
+	if d.admit(date) != nil {
+		return d.Today
+	}
+	return date
+}
 
 // admit refuses a day that no meal can be planned for.
 func (d day) admit(date string) error {
@@ -149,7 +176,7 @@ func planMeal(v *visit) (done, error) {
 		return done{}, fault.Newf(fault.InvalidPayload, "A meal is planned for more than 0 and at most %d portions.", maxServings).WithPath("/servings")
 	}
 	if v.FormValue("anyway") == "" {
-		who, err := v.suiting(v.FormValue("recipe"), in["servings"])
+		who, err := v.covering(v.FormValue("recipe"), in["servings"])
 		if err != nil {
 			return done{}, err
 		}
@@ -162,7 +189,7 @@ func planMeal(v *visit) (done, error) {
 	return done{v.back("/"), "planned", run}, err
 }
 
-// changeMeal moves a meal, changes for how many it is, or drops it.
+// changeMeal moves a meal, changes for how many or what it is, or drops it.
 func changeMeal(v *visit) (done, error) {
 	in := map[string]any{"mealId": v.PathValue("id")}
 	switch v.FormValue("do") {
@@ -172,6 +199,8 @@ func changeMeal(v *visit) (done, error) {
 		if err := v.numbers(in, "servings"); err != nil {
 			return done{}, err
 		}
+	case "instead":
+		v.texts(in, "recipe")
 	case "skip":
 		in["skip"] = true
 	default:
@@ -188,7 +217,7 @@ func cooked(v *visit) (done, error) {
 		return done{}, err
 	}
 	run, err := v.act("cooked", in, nil)
-	return done{v.back("/"), "cooked", run}, err
+	return done{"/meals/" + v.PathValue("id"), "cooked", run}, err
 }
 
 // cookedRecipe notes that a recipe was cooked, planned or not.
@@ -197,6 +226,33 @@ func cookedRecipe(v *visit) (done, error) {
 	if err := v.numbers(in, "servings", "leftovers", "rating"); err != nil {
 		return done{}, err
 	}
-	run, err := v.act("cooked", in, nil)
-	return done{"/recipes/" + v.PathValue("id"), "cooked", run}, err
+	var out struct {
+		MealID string `json:"mealId"`
+	}
+	run, err := v.act("cooked", in, &out)
+	return done{"/meals/" + out.MealID, "cooked", run}, err
+}
+
+// servedPage is what a meal took, after it was cooked.
+type servedPage struct {
+	Meal      meal
+	Taken     []event
+	Leftovers []leftover
+	Run       string
+}
+
+func served(v *visit) (any, error) {
+	m, err := row[meal](v, "PlannedMeal", v.PathValue("id"), "recipe")
+	if err != nil {
+		return nil, err
+	}
+	p := &servedPage{Meal: m}
+	if p.Taken, err = rows[event](v, "PantryEvent", query{"filter": query{"mealId": m.ID, "kind": "went", "reason": "cooked"}, "sort": "itemName,id"}, pageRows); err != nil {
+		return nil, err
+	}
+	if p.Leftovers, err = rows[leftover](v, "Leftover", query{"filter": query{"mealId": m.ID, "status": "available"}, "sort": "id"}, pageRows); err != nil {
+		return nil, err
+	}
+	p.Run, err = cookedBy(v, m)
+	return p, err
 }

@@ -1,4 +1,4 @@
-// What pages do beyond links and forms: follow changes, show a photo at once, drag a meal, cook.
+// What pages do beyond links and forms: follow changes, read a photo at once, drag a meal.
 "use strict";
 
 const main = document.getElementById("main");
@@ -11,7 +11,7 @@ function busy() {
   if (pressed) return true;
   const at = document.activeElement;
   if (at && main.contains(at) && at.matches("input, select, textarea")) return true;
-  if (document.body.classList.contains("cooking") || document.querySelector(".dragging")) return true;
+  if (document.querySelector("dialog[open]") || document.querySelector(".dragging")) return true;
   return [...main.querySelectorAll("input:not([type=hidden]), textarea")].some((i) => (i.type === "file" ? i.files.length > 0 : i.value !== i.defaultValue));
 }
 
@@ -65,6 +65,9 @@ function patch(old, next) {
 
 let waiting = null, again = false;
 
+// When the page was asked for that is shown: what happened here later is not on it.
+let asOf = 0;
+
 // refresh takes over the page as it is now. What a form failed for stays until it is read: at the
 // same address is the page on which the form was.
 async function refresh() {
@@ -77,19 +80,25 @@ async function refresh() {
     try {
       const at = new URL(location.href);
       for (const name of ["did", "run"]) at.searchParams.delete(name);
+      const kept = typeof keptRows === "function" ? keptRows() : "";
+      if (kept) at.searchParams.set("keep", kept);
       const list = document.getElementById("list")?.dataset.list; // it stays the same one when somebody makes another
       if (list) at.searchParams.set("list", list);
+      const began = performance.now();
       const r = await fetch(at, { headers: { Accept: "text/html" }, cache: "no-store" });
       if (!r.ok) return;
       const next = new DOMParser().parseFromString(await r.text(), "text/html").getElementById("main"), now = served(next);
-      if (now === shown) return;
+      if (now === shown) {
+        asOf = began;
+        return;
+      }
       if (busy()) {
         again = true;
         return;
       }
       for (const key of next.querySelectorAll("[name=key]")) key.setAttribute("value", crypto.randomUUID());
       patch(main, next);
-      shown = now;
+      [shown, asOf] = [now, began];
       dispatchEvent(new Event("pantrypal:shown"));
     } catch { /* without a network the page stays as it is */ }
   })();
@@ -162,6 +171,13 @@ document.addEventListener("submit", (e) => {
   if (reading) reading.textContent = "Reading the photo …";
 });
 
+// A photo is read as soon as it is taken or chosen; the button is for where there is no script.
+const take = document.getElementById("take");
+if (take) {
+  document.getElementById("read").hidden = true;
+  take.addEventListener("change", (e) => { if (e.target.files?.length) take.requestSubmit(); });
+}
+
 // A meal is dragged to another day; the form beside it does the same without a mouse.
 document.addEventListener("dragstart", (e) => {
   const meal = e.target.closest?.("[data-meal]");
@@ -188,44 +204,9 @@ document.addEventListener("drop", (e) => {
   if (form.elements.to.value === day.dataset.date) form.requestSubmit();
 });
 
-// Cook mode: large steps, one after the other, and the screen stays on.
-let lock = null;
-const steps = () => [...document.querySelectorAll(".steps li")];
-
-// offerCookMode shows the button, which does nothing without this script.
-function offerCookMode() {
-  const bar = document.getElementById("cook-mode");
-  if (bar && steps().length) bar.hidden = false;
-}
-
-async function keepAwake() {
-  try {
-    lock = await navigator.wakeLock?.request("screen");
-  } catch { /* the screen may go dark */ }
-}
-
-function goToStep(step) {
-  for (const s of steps()) s.classList.toggle("at", s === step);
-  step?.scrollIntoView({ block: "center" });
-}
-
-main.addEventListener("click", async (e) => {
-  const cooking = document.body.classList.contains("cooking"), button = e.target.closest("#cook-start"), step = e.target.closest(".steps li");
-  if (step && cooking) goToStep(step);
-  if (!button) return;
-  document.body.classList.toggle("cooking");
-  button.textContent = cooking ? "Cook mode" : "Leave cook mode";
-  goToStep(cooking ? null : steps()[0]);
-  if (!cooking) return keepAwake();
-  await lock?.release();
-  if (again) soon();
-});
-document.addEventListener("visibilitychange", () => { if (!document.hidden && document.body.classList.contains("cooking")) keepAwake(); });
-addEventListener("pantrypal:shown", offerCookMode);
-offerCookMode();
-
-// toast says something, with the undo of a run if there is one.
-function toast(text, run) {
+// toast says something, with the undo of a run if there is one; or with another form that takes it
+// back.
+function toast(text, run, undo) {
   const box = document.createElement("div");
   box.className = "toast";
   const said = document.createElement("span");
@@ -234,22 +215,17 @@ function toast(text, run) {
   if (run) {
     const form = document.createElement("form");
     form.method = "post";
-    form.action = `/activity/${encodeURIComponent(run)}/undo`;
-    const back = document.createElement("input");
-    back.type = "hidden";
-    back.name = "back";
-    back.value = location.pathname + location.search;
+    form.action = undo?.action ?? `/activity/${encodeURIComponent(run)}/undo`;
+    const fields = { back: location.pathname + location.search, now: "1", key: crypto.randomUUID(), ...undo?.fields };
+    for (const [name, value] of Object.entries(fields)) {
+      const input = document.createElement("input");
+      Object.assign(input, { type: "hidden", name, value });
+      form.append(input);
+    }
     const button = document.createElement("button");
     button.textContent = "Undo";
-    const key = document.createElement("input");
-    key.type = "hidden";
-    key.name = "key";
-    key.value = crypto.randomUUID();
-    const now = document.createElement("input");
-    now.type = "hidden";
-    now.name = "now";
-    now.value = "1";
-    form.append(back, now, key, button);
+    form.append(button);
+    if (undo?.submit) form.addEventListener("submit", undo.submit);
     box.append(form);
   }
   document.getElementById("toast").replaceChildren(box);

@@ -1,7 +1,7 @@
 // Keeps the shopping list and what it needs, so that it opens where there is no network. All else
 // needs the house. STAMP stands before this file.
 const CACHE = "pantrypal-" + STAMP;
-const NEEDED = ["/shopping", "/offline", ...["app.css", "app.js", "shopping.js", "icon.svg"].map((f) => `/assets/${f}?v=${STAMP}`)];
+const NEEDED = ["/shopping", "/offline", "/manifest.webmanifest", "/icons/icon-192.png", ...["app.css", "app.js", "shopping.js", "cook.js", "icon.svg"].map((f) => `/assets/${f}?v=${STAMP}`)];
 
 self.addEventListener("install", (e) => {
   e.waitUntil((async () => {
