@@ -55,8 +55,12 @@ func TestImportOfPagesAndOtherLanguages(t *testing.T) {
 		const row = SDK.Entities.Recipe.getById(a.recipeId, {with: "ingredients"});
 		[row.name, row.steps, row.tags, row.rating, row.ingredients.length, a.notes.length, b.ingredients.map(i => [i.foodId, i.amount, i.unit]), b.unknown]`)
 	require.Equal(t, []any{
-		"Soup & more", []any{"Cook."}, []any{"quick", "winter"}, 4.0, 3.0, 2.0,
-		[]any{[]any{"olive-oil", 3.0, "tbsp"}, []any{"salt", nil, nil}, []any{"black-pepper", nil, nil}}, []any{},
+		"Soup & more",
+		[]any{"Cook."},
+		[]any{"quick", "winter"},
+		4.0, 3.0, 2.0,
+		[]any{[]any{"olive-oil", 3.0, "tbsp"}, []any{"salt", nil, nil}, []any{"black-pepper", nil, nil}},
+		[]any{},
 	}, out)
 }
 

@@ -132,7 +132,7 @@ func check(v *visit) (checked, error) {
 	run, err := v.act("check-off", in, &out)
 	out.Run = run
 	if err != nil && v.FormValue("name") != "" && v.lineHasGone(err) {
-		return keepBought(v)
+		return keepBought(v, item, in)
 	}
 	return out, err
 }
@@ -148,14 +148,14 @@ func (v *visit) lineHasGone(err error) bool {
 
 // keepBought puts into the house what was ticked without a network, and taken off the list meanwhile:
 // it was paid for. The tick says what stood on the line.
-func keepBought(v *visit) (checked, error) {
-	in := map[string]any{"name": strings.TrimSpace(v.FormValue("name")), "source": "shopping", "reason": "bought"}
-	v.texts(in, "unit")
-	if err := v.amount(in); err != nil {
+func keepBought(v *visit, item, in map[string]any) (checked, error) {
+	item["name"] = strings.TrimSpace(v.FormValue("name"))
+	v.texts(item, "unit")
+	if err := v.amount(item); err != nil {
 		return checked{}, err
 	}
 	out := checked{Gone: true}
-	run, err := v.callOnce(catalog.EntityID("PantryItem", "upsert"), map[string]any{"model": in}, nil, v.FormValue("key")+"-gone")
+	run, err := v.callOnce(catalog.ActionID("check-off"), in, &out, v.FormValue("key")+"-gone")
 	out.Run = run
 	return out, err
 }
