@@ -12,6 +12,7 @@ import (
 	"entgo.io/ent/dialect"
 	entsql "entgo.io/ent/dialect/sql"
 
+	"github.com/koan-go/koan/entities/internal/backup"
 	"github.com/koan-go/koan/entities/internal/derive"
 	"github.com/koan-go/koan/entities/internal/dynamic"
 	"github.com/koan-go/koan/entities/internal/engine"
@@ -210,8 +211,14 @@ func (e *Existing) Stop(ctx context.Context) error {
 	return err
 }
 
-// Commands implements catalog.Commander: another program migrates the tables.
-func (e *Existing) Commands() []*catalog.Command { return nil }
+// Commands implements catalog.Commander: those of an app, for a folder of schemas.
+func (e *Existing) Commands() []*catalog.Command {
+	all := append(backup.Commands{Place: e.backedUp}.List(), migrations.Commands{Configure: e.migrations, Open: e.openData}.Command())
+	for _, c := range all {
+		e.loadFirst(c)
+	}
+	return all
+}
 
 // Checks implements catalog.Checker.
 func (e *Existing) Checks(ctx context.Context) []catalog.Check {

@@ -33,9 +33,44 @@ type Schemas struct {
 	Close func() error
 }
 
+// loadFirst has a command, and those below it, load the schemas before they do their work.
+func (e *Existing) loadFirst(c *catalog.Command) {
+	for _, below := range c.Sub {
+		e.loadFirst(below)
+	}
+	if c.Run == nil {
+		return
+	}
+	run := c.Run
+	c.Run = func(ctx context.Context, host catalog.Host, in *catalog.Invocation) error {
+		dir := host.Settings().String(settingSchema)
+		if dir == "" {
+			return fault.New(fault.CapabilityUnsupported, "the tables of a database that exists are its own program's to migrate and to back up").
+				WithHint("Name a folder of ent schemas with --schema, or use the tools of the database.")
+		}
+		if err := e.loadSchemas(ctx, host, dir); err != nil {
+			return err
+		}
+		return errors.Join(run(ctx, host, in), e.schemas.Close())
+	}
+}
+
 // startSchemas starts to serve a folder of schemas: their rows are kept where the setting `database` says, or in the
 // app's data folder, as those of generated code are.
 func (e *Existing) startSchemas(ctx context.Context, host catalog.Host, dir string) error {
+	if err := e.loadSchemas(ctx, host, dir); err != nil {
+		return err
+	}
+	e.engine = engine.New(e.app, nil)
+	e.offer = e.engine.Offer()
+	if err := e.Provider.Start(ctx, host); err != nil {
+		return errors.Join(err, e.schemas.Close())
+	}
+	return nil
+}
+
+// loadSchemas loads the schemas of a folder, whose rows are the provider's then.
+func (e *Existing) loadSchemas(ctx context.Context, host catalog.Host, dir string) error {
 	if err := e.checkSchemaSettings(host); err != nil {
 		return err
 	}
@@ -47,11 +82,6 @@ func (e *Existing) startSchemas(ctx context.Context, host catalog.Host, dir stri
 	e.schemas, e.below = schemas, schemas.folder()
 	e.opts.Open = nil
 	e.app = schemas.App
-	e.engine = engine.New(e.app, nil)
-	e.offer = e.engine.Offer()
-	if err := e.Provider.Start(ctx, host); err != nil {
-		return errors.Join(err, schemas.Close())
-	}
 	return nil
 }
 

@@ -32,6 +32,11 @@ func databaseCommands(status *int) []*cobra.Command {
 		{"validate", "validate FILE|- --database sqlite:FILE|postgres://... | --schema DIR", "Check a script over a database or ent schemas, without running it", ""},
 		{"sdk", "sdk --database sqlite:FILE|postgres://... | --schema DIR", "Print the TypeScript declarations of a database's or of ent schemas' entities", ""},
 		{"tools", "tools --database sqlite:FILE|postgres://... | --schema DIR [--mode MODE]", "Print the tools that clients are shown", ""},
+		{"migrate", "migrate plan|apply|status|hash --schema DIR", "Plan and apply changes of ent schemas to the tables that they are served from", "  koan migrate status --schema ./ent/schema\n  koan migrate apply --drop --schema ./ent/schema"},
+		{"export", "export SET --database sqlite:FILE|postgres://... | --schema DIR", "Write the rows of a set to standard output", "  koan export default --entity Customer --format csv --database sqlite:shop.db"},
+		{"import", "import FILE --entity ENTITY --database sqlite:FILE|postgres://... | --schema DIR", "Take rows from a file, as one run", "  koan import customers.csv --entity Customer --dry-run --database sqlite:shop.db"},
+		{"backup", "backup DIR --schema DIR", "Copy the data of ent schemas, while it is served", ""},
+		{"restore", "restore DIR --schema DIR", "Bring a backup back", ""},
 		{"doctor", "doctor --database sqlite:FILE|postgres://... | --schema DIR", "Check this machine and what is served, and list what is not", ""},
 	} {
 		out = append(out, &cobra.Command{

@@ -11,6 +11,8 @@ import (
 	"entgo.io/ent/entc"
 	"entgo.io/ent/entc/gen"
 	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/tests/soak"
 )
 
 // module writes a Go module that uses this checkout, changes into it, and returns a
@@ -114,7 +116,6 @@ import (
 	"entgo.io/ent/schema/edge"
 	"entgo.io/ent/schema/field"
 	"github.com/koan-go/koan/entities/expose"
-	"github.com/koan-go/koan/tests/soak"
 )
 
 type Word struct{ ent.Schema }
