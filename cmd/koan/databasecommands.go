@@ -1,6 +1,10 @@
 package main
 
 import (
+	"context"
+	"io"
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"github.com/koan-go/koan/entities"
@@ -24,10 +28,10 @@ func databaseApp() framework.App {
 
 // databaseCommands are the commands of that app which a person without one of his own wants. Everything
 // behind their names is the app's.
-func databaseCommands(status *int) []*cobra.Command {
+func databaseCommands(stdout, stderr io.Writer, status *int, failure *error) []*cobra.Command {
 	var out []*cobra.Command
 	for _, c := range []struct{ name, use, short, example string }{
-		{"serve", "serve --database sqlite:FILE|postgres://... | --schema DIR [--http ADDR]", "Serve a database that exists, or a folder of ent schemas", "  koan serve --database sqlite:shop.db\n  koan serve --database sqlite:shop.db --http 127.0.0.1:8080\n  koan serve --schema ./ent/schema"},
+		{"serve", "serve --database sqlite:FILE|postgres://... | --schema DIR [--http ADDR] [--watch]", "Serve a database that exists, or a folder of ent schemas", "  koan serve --database sqlite:shop.db\n  koan serve --database sqlite:shop.db --http 127.0.0.1:8080\n  koan serve --schema ./ent/schema"},
 		{"run", "run FILE|- --database sqlite:FILE|postgres://... | --schema DIR", "Run one script over a database or ent schemas, and print its result", "  echo 'SDK.Entities.Customer.count()' | koan run - --database sqlite:shop.db"},
 		{"validate", "validate FILE|- --database sqlite:FILE|postgres://... | --schema DIR", "Check a script over a database or ent schemas, without running it", ""},
 		{"sdk", "sdk --database sqlite:FILE|postgres://... | --schema DIR", "Print the TypeScript declarations of a database's or of ent schemas' entities", ""},
@@ -42,6 +46,10 @@ func databaseCommands(status *int) []*cobra.Command {
 		out = append(out, &cobra.Command{
 			Use: c.use, Short: c.short, Example: c.example, DisableFlagParsing: true,
 			RunE: func(_ *cobra.Command, args []string) error {
+				if i := slices.Index(args, "--watch"); i >= 0 && c.name == "serve" {
+					*failure = develop(context.Background(), slices.Delete(slices.Clone(args), i, i+1), stdout, stderr)
+					return nil
+				}
 				*status = framework.Run(databaseApp(), append([]string{c.name}, args...))
 				return nil
 			},

@@ -56,8 +56,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	create.Flags().StringVar(&o.module, "module", "", "Go module path of the app (default: the folder's name)")
 	create.Flags().StringVar(&o.source, "koan-src", "", "use Koan from this checkout: writes a replace directive into go.mod")
 	status := 0
-	root.AddCommand(create, addCommand(stdout, &failure), gatewayCommand(&status), installCommand(&status), pluginCommand(&status), bundleCommand(stdout, &failure), initCommand(stdout, &failure))
-	root.AddCommand(databaseCommands(&status)...)
+	root.AddCommand(create, addCommand(stdout, &failure), gatewayCommand(&status), installCommand(&status), pluginCommand(&status), bundleCommand(stdout, &failure), initCommand(stdout, &failure), devCommand(stdout, stderr, &failure))
+	root.AddCommand(databaseCommands(stdout, stderr, &status, &failure)...)
 	root.InitDefaultHelpCmd()
 	if help, _, err := root.Find([]string{"help"}); err == nil {
 		help.Args = knownTopic

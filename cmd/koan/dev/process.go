@@ -1,0 +1,56 @@
+package dev
+
+import (
+	"bufio"
+	"io"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// How long a process has to end by itself, and how long until it serves.
+const (
+	endWithin   = 10 * time.Second
+	serveWithin = 2 * time.Minute
+)
+
+// process is one life of the program that serves.
+type process struct {
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	out   *bufio.Reader
+	ended chan struct{}
+}
+
+func start(made build, errs io.Writer, more ...string) (*process, error) {
+	p := &process{cmd: exec.Command(made.file, append(append([]string(nil), made.args...), more...)...), ended: make(chan struct{})}
+	p.cmd.Stderr = errs
+	var err error
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, w := io.Pipe() // which Wait does not close while lines are left
+	p.cmd.Stdout, p.out = w, bufio.NewReader(out)
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		_ = p.cmd.Wait()
+		_ = w.Close()
+		close(p.ended)
+	}()
+	return p, nil
+}
+
+// end has the process end as at the end of its input, and kills it where it does not.
+func (p *process) end() {
+	_ = p.in.Close()
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	go func() { _, _ = io.Copy(io.Discard, p.out) }() // what it still says is nobody's
+	select {
+	case <-p.ended:
+	case <-time.After(endWithin):
+		_ = p.cmd.Process.Kill()
+		<-p.ended
+	}
+}
