@@ -48,11 +48,20 @@ type square struct {
 	running, most, done atomic.Int64
 }
 
+// begin counts a call, and how many there are at most.
+func (s *square) begin() {
+	for n := s.running.Add(1); ; {
+		if most := s.most.Load(); n <= most || s.most.CompareAndSwap(most, n) {
+			return
+		}
+	}
+}
+
 func (s *square) offer() catalog.Offer {
 	return catalog.Offer{Operations: []*catalog.Operation{{
 		ID: catalog.PluginID("square", "of"),
 		Contract: catalog.Contract{
-			Input:  json.RawMessage(`{"type":"object","properties":{"n":{"type":"number"},"ms":{"type":"integer"}},"required":["n"],"additionalProperties":false}`),
+			Input:  json.RawMessage(`{"type":"object","properties":{"n":{"type":"number"},"ms":{"type":"integer"},"together":{"type":"integer"}},"required":["n"],"additionalProperties":false}`),
 			Output: json.RawMessage(`{"type":"object","properties":{"n":{"type":"number"}}}`), Example: json.RawMessage(`{"n":3}`),
 			Effects: catalog.Effects{ReadOnly: true, Idempotent: true},
 		},
@@ -60,18 +69,20 @@ func (s *square) offer() catalog.Offer {
 		Work: catalog.Work{
 			Handler: func(ctx context.Context, c catalog.Call) (json.RawMessage, error) {
 				var in struct {
-					N  float64
-					Ms int
+					N            float64
+					Ms, Together int
 				}
 				if err := json.Unmarshal(c.Input(), &in); err != nil {
 					return nil, err
 				}
-				s.most.Store(max(s.most.Load(), s.running.Add(1)))
+				s.begin()
 				defer s.running.Add(-1)
-				select {
-				case <-time.After(time.Duration(in.Ms) * time.Millisecond):
-				case <-ctx.Done():
-					return nil, ctx.Err()
+				for began := time.Now(); time.Since(began) < time.Duration(in.Ms)*time.Millisecond || s.most.Load() < int64(in.Together); {
+					select {
+					case <-time.After(time.Millisecond):
+					case <-ctx.Done():
+						return nil, ctx.Err()
+					}
 				}
 				s.done.Add(1)
 				if in.N < 0 {
