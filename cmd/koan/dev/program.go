@@ -39,9 +39,8 @@ func (a *App) Build(ctx context.Context, errs io.Writer) (string, []string, erro
 	entc := filepath.Join(a.Dir, "ent", "generate.go")
 	schemas := stateOf(filepath.Join(a.Dir, "ent", "schema"), isSource)
 	if _, err := os.Stat(entc); err == nil && (schemas != a.schemas && a.schemas != "" || !exists(filepath.Join(a.Dir, "ent", "client.go"))) {
-		fmt.Fprintln(errs, "koan dev: generating ...")
-		if err := a.run(ctx, errs, "generate", "./ent/generate.go"); err != nil {
-			return "", nil, errors.New("go generate failed; the lines above say why")
+		if err := a.generate(ctx, errs); err != nil {
+			return "", nil, err
 		}
 	}
 	a.schemas = schemas
@@ -51,6 +50,18 @@ func (a *App) Build(ctx context.Context, errs io.Writer) (string, []string, erro
 		return "", nil, errors.New("go build failed; the lines above say why")
 	}
 	return file, nil, nil
+}
+
+// generate generates code from the ent schemas. What that needs, and what generated code imports, a new module does not
+// require yet.
+func (a *App) generate(ctx context.Context, errs io.Writer) error {
+	fmt.Fprintln(errs, "koan dev: generating ...")
+	for _, args := range [][]string{{"mod", "tidy"}, {"generate", "./ent/generate.go"}, {"mod", "tidy"}} {
+		if err := a.run(ctx, errs, args...); err != nil {
+			return fmt.Errorf("go %s failed; the lines above say why", strings.Join(args, " "))
+		}
+	}
+	return nil
 }
 
 func (a *App) run(ctx context.Context, errs io.Writer, args ...string) error {
