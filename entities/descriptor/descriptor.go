@@ -38,6 +38,17 @@ const (
 	Real    Affinity = "real"    // a floating-point number
 )
 
+// Origin is who makes the values of a column.
+type Origin uint8
+
+// The origins. Computed values are made by the database alone. Those that it counts up alone are written where a row
+// comes back.
+const (
+	Written Origin = iota
+	Counted
+	Computed
+)
+
 // Column joins the names of a field. Everything that addresses a field goes by one
 // of these three.
 type Column struct {
@@ -61,10 +72,8 @@ type Column struct {
 	Native string
 	// Capacity is what the column's type keeps of a value, nil for all of it.
 	Capacity *Capacity
-	// Computed says that the database computes the values: nobody writes them.
-	Computed bool
-	// Counted says that only the database counts it up: a value of its own is written where a row comes back.
-	Counted bool
+	// Origin says who makes the values, where it is not who writes the row.
+	Origin Origin
 	// Single says that numbers are kept with the precision of a float32.
 	Single bool
 	Form   Form // nil where the column holds what callers see

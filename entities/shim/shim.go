@@ -91,8 +91,6 @@ type Kind struct {
 	Generated []string
 	// SettableID says that a caller may choose the id of a new entity.
 	SettableID bool
-	// OverridesID says that a row which comes back may have its old id, though no caller may choose one.
-	OverridesID bool
 	// Policy says that the schema has a privacy policy.
 	Policy bool
 	// Plain says that storing a row is defaults, validators and one statement: the

@@ -350,10 +350,11 @@ func TestServersThatHangAreStartedAsTheyExpect(t *testing.T) {
 func TestSlowServersAreStartedOnce(t *testing.T) {
 	t.Parallel()
 	file := t.TempDir() + "/starts"
-	kit := koantest.New(t, framework.App{Name: "slow"}, settingsOf(t, []row{{id: "x", mode: oddMode + "starts in four seconds", settings: map[string]string{"startMs": "3000", "env.STARTS": file}}})...)
+	kit := koantest.New(t, framework.App{Name: "slow"}, settingsOf(t, []row{{id: "x", mode: oddMode + "starts once it may", settings: map[string]string{"startMs": "3000", "env.STARTS": file}}})...)
 	got := kit.Try(callsWork, koantest.Input{})
 	require.Equal(t, fault.ServiceUnavailable, got.Error.Code)
 	require.Contains(t, got.Error.Message, "did not start in 3s")
+	require.NoError(t, os.WriteFile(file+".on", nil, 0o600))
 	require.Eventually(t, func() bool { return kit.Try(callsWork, koantest.Input{}).Success }, timeout, tick)
 	raw, err := os.ReadFile(file)
 	require.NoError(t, err)

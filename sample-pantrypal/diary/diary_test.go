@@ -60,7 +60,7 @@ func TestDiaryFollowsItem(t *testing.T) {
 	for name, s := range steps {
 		t.Run(name, func(t *testing.T) {
 			c := open(t)
-			item := c.PantryItem.Create().SetName("Spinach").SetAmount(500).SetUnit("g").SaveX(t.Context())
+			item := c.PantryItem.Create().SetPlace("fridge").SetName("Spinach").SetAmount(500).SetUnit("g").SaveX(t.Context())
 			require.NoError(t, s.do(item.Update()).Exec(t.Context()))
 			require.Equal(t, s.want, lines(t, c, 1))
 		})
@@ -70,12 +70,12 @@ func TestDiaryFollowsItem(t *testing.T) {
 func TestArrivalsAndDepartures(t *testing.T) {
 	c, ctx := open(t), t.Context()
 	last := time.Now().UTC().AddDate(0, 0, -3).Truncate(time.Second)
-	item := c.PantryItem.Create().SetName("Milk").SetUnit("l").SetAddedAt(last).SaveX(ctx)
+	item := c.PantryItem.Create().SetPlace("fridge").SetName("Milk").SetUnit("l").SetAddedAt(last).SaveX(ctx)
 	require.Equal(t, []line{{"came", "bought", 1, "l"}}, lines(t, c, 0))
 	require.True(t, c.PantryEvent.Query().OnlyX(ctx).At.Equal(last), "an arrival is dated when the item came")
 
-	c.PantryItem.Create().SetName("Rice").SetSource("photo").ExecX(ctx)
-	c.PantryItem.Create().SetName("Salt").SetReason("corrected").ExecX(ctx)
+	c.PantryItem.Create().SetPlace("fridge").SetName("Rice").SetSource("photo").ExecX(ctx)
+	c.PantryItem.Create().SetPlace("fridge").SetName("Salt").SetReason("corrected").ExecX(ctx)
 	require.Equal(t, []line{{"came", "bought", 1, "piece"}, {"came", "corrected", 1, "piece"}}, lines(t, c, 1))
 
 	item = item.Update().SetStatus("consumed").SaveX(ctx)
@@ -88,8 +88,8 @@ func TestArrivalsAndDepartures(t *testing.T) {
 func TestBulkChangesHaveOneEventPerItem(t *testing.T) {
 	c, ctx := open(t), t.Context()
 	c.PantryItem.CreateBulk(
-		c.PantryItem.Create().SetName("Eggs").SetAmount(6),
-		c.PantryItem.Create().SetName("Lemons").SetAmount(2),
+		c.PantryItem.Create().SetPlace("fridge").SetName("Eggs").SetAmount(6),
+		c.PantryItem.Create().SetPlace("fridge").SetName("Lemons").SetAmount(2),
 	).ExecX(ctx)
 	require.ElementsMatch(t, []line{{"came", "bought", 6, "piece"}, {"came", "bought", 2, "piece"}}, lines(t, c, 0))
 	require.Equal(t, 2, c.PantryItem.Update().SetStatus("wasted").SaveX(ctx))
@@ -104,7 +104,7 @@ func TestEventIsAtomicWithChange(t *testing.T) {
 	c, ctx := open(t), t.Context()
 	tx, err := c.Tx(ctx)
 	require.NoError(t, err)
-	tx.PantryItem.Create().SetName("Milk").ExecX(ctx)
+	tx.PantryItem.Create().SetPlace("fridge").SetName("Milk").ExecX(ctx)
 	require.Equal(t, 1, tx.PantryEvent.Query().CountX(ctx))
 	require.NoError(t, tx.Rollback())
 	require.Zero(t, c.PantryEvent.Query().CountX(ctx))
@@ -115,7 +115,7 @@ func TestEventIsAtomicWithChange(t *testing.T) {
 	})
 	tx, err = c.Tx(ctx)
 	require.NoError(t, err)
-	require.ErrorIs(t, tx.PantryItem.Create().SetName("Milk").Exec(ctx), refused)
+	require.ErrorIs(t, tx.PantryItem.Create().SetPlace("fridge").SetName("Milk").Exec(ctx), refused)
 	require.NoError(t, tx.Rollback())
 	require.Zero(t, c.PantryItem.Query().CountX(ctx))
 }

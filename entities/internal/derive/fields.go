@@ -131,8 +131,18 @@ func (e *entity) columnOf(name string) *descriptor.Column {
 func column(c *inspect.Column) descriptor.Column {
 	return descriptor.Column{
 		Name: c.Name, Bare: c.Bare, List: c.List, Storage: c.Storage, Nullable: c.Nullable, Affinity: c.Affinity, Native: c.Native,
-		Capacity: c.Capacity, Single: c.Single, Form: c.Form, Computed: c.Generated, Counted: c.Always,
+		Capacity: c.Capacity, Single: c.Single, Form: c.Form, Origin: origin(c),
 	}
+}
+
+func origin(c *inspect.Column) descriptor.Origin {
+	switch {
+	case c.Generated:
+		return descriptor.Computed
+	case c.Always:
+		return descriptor.Counted
+	}
+	return descriptor.Written
 }
 
 // types are the field types of storages.

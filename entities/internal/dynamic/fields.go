@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"entgo.io/ent"
+
+	"github.com/koan-go/koan/entities/descriptor"
 )
 
 // fields are what a mutation does to the columns of a row's own table.
@@ -66,7 +68,7 @@ func (m *fields) SetField(column string, v ent.Value) error {
 		return fmt.Errorf("the column %q cannot be set", column)
 	}
 	of := m.kind.slots[m.kind.byColumn[column]].of
-	if of.Computed {
+	if of.Origin == descriptor.Computed {
 		return fmt.Errorf("the database computes the column %q", column)
 	}
 	value, err := valueOf(of, v)
@@ -110,7 +112,7 @@ func (m *fields) FieldCleared(column string) bool {
 // ClearField implements ent.Mutation.
 func (m *fields) ClearField(column string) error {
 	c := m.cell(column)
-	if c == nil || !m.kind.slots[m.kind.byColumn[column]].of.Nullable || m.kind.slots[m.kind.byColumn[column]].of.Computed {
+	if c == nil || !m.kind.slots[m.kind.byColumn[column]].of.Nullable || m.kind.slots[m.kind.byColumn[column]].of.Origin == descriptor.Computed {
 		return fmt.Errorf("the column %q cannot be cleared", column)
 	}
 	*c = cell{change: cleared}

@@ -109,7 +109,7 @@ func constantOf(c *descriptor.Column, f *catalog.Field) any {
 // shim returns the kind as the engine takes it.
 func (k *kind) shim(e *descriptor.Entity) *shim.Kind {
 	out := &shim.Kind{
-		Type: k.name(), Entity: e, Plain: true, IDForm: k.ids, SettableID: !e.Resource.Key.ReadOnly, OverridesID: e.Key.Counted,
+		Type: k.name(), Entity: e, Plain: true, IDForm: k.ids, SettableID: !e.Resource.Key.ReadOnly,
 		Create: k.create, Update: k.update, Delete: k.delete,
 		ID: func(m ent.Mutation) (any, bool) {
 			id := m.(*mutation).id

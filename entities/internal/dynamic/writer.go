@@ -89,9 +89,9 @@ func (m writer) insert(ctx context.Context) error {
 
 // overrides reports whether a new row has values of its own where only the database counts up.
 func (m writer) overrides() bool {
-	return m.id != nil && m.kind.entity.Key.Counted ||
+	return m.id != nil && m.kind.entity.Key.Origin == descriptor.Counted ||
 		slices.ContainsFunc(m.kind.slots, func(s slot) bool {
-			return s.of != nil && s.of.Counted && m.cells[m.kind.byColumn[s.column]].change == put
+			return s.of != nil && s.of.Origin == descriptor.Counted && m.cells[m.kind.byColumn[s.column]].change == put
 		})
 }
 

@@ -80,7 +80,7 @@ func othersEntities() *shim.App {
 			{Field: "clientId", Ent: "client", Name: "client", Storage: descriptor.Int, Refers: "Client"},
 			{Field: "qty", Ent: "qty", Name: "qty", Storage: descriptor.Int},
 			{Field: "price", Ent: "price", Name: "price", Storage: descriptor.Float},
-			{Field: "total", Ent: "total", Name: "total", Storage: descriptor.Float, Nullable: true, Computed: true},
+			{Field: "total", Ent: "total", Name: "total", Storage: descriptor.Float, Nullable: true, Origin: descriptor.Computed},
 			text("note", "note", true),
 		},
 		Edges: []descriptor.Edge{

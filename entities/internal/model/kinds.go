@@ -50,7 +50,9 @@ type Kind struct {
 }
 
 // Restores reports whether a row that comes back can be created with its old id.
-func (k *Kind) Restores() bool { return k.SettableID || k.OverridesID }
+func (k *Kind) Restores() bool {
+	return k.SettableID || k.Entity != nil && k.Entity.Key.Origin == descriptor.Counted
+}
 
 // Edge joins the two descriptions of an edge.
 type Edge struct {

@@ -149,7 +149,7 @@ func (x *row) isVersion(column string) bool { return column == x.k.Entity.Versio
 
 // isComputed reports whether the database computes a column: it follows from the others.
 func (x *row) isComputed(column string) bool {
-	return slices.ContainsFunc(x.k.Entity.Columns, func(c descriptor.Column) bool { return c.Name == column && c.Computed })
+	return slices.ContainsFunc(x.k.Entity.Columns, func(c descriptor.Column) bool { return c.Name == column && c.Origin == descriptor.Computed })
 }
 
 // isStamp reports whether a column has the time that ent's default made, as of the last update:
