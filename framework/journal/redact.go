@@ -166,13 +166,9 @@ func (r *Redactor) shapes(text string) (string, int) {
 		n += found
 	}
 	if digits(text) >= leastDigits {
-		text = cards().ReplaceAllStringFunc(text, func(number string) string {
-			if !luhn(number) {
-				return number
-			}
-			n++
-			return Redacted
-		})
+		var found int
+		text, found = redactCards(text)
+		n += found
 	}
 	if r == nil {
 		return text, n
@@ -324,6 +320,21 @@ func value(raw []byte, key string, shapes func(string) (string, int)) ([]byte, i
 		return raw, 0
 	}
 	return out, n
+}
+
+// redactCards removes numbers of payment cards. The digits of a fraction are none.
+func redactCards(text string) (string, int) {
+	var b strings.Builder
+	n, end := 0, 0
+	for _, at := range cards().FindAllStringIndex(text, -1) {
+		fraction := at[0] >= 2 && text[at[0]-1] == '.' && text[at[0]-2] >= '0' && text[at[0]-2] <= '9'
+		if fraction || !luhn(text[at[0]:at[1]]) {
+			continue
+		}
+		b.WriteString(text[end:at[0]] + Redacted)
+		n, end = n+1, at[1]
+	}
+	return b.String() + text[end:], n
 }
 
 // digits counts the digits of a text, up to the least of a payment card.

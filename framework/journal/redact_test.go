@@ -22,6 +22,8 @@ func TestRedact(t *testing.T) {
 		"password=hunter22 next":                                                  "password=[redacted] next",
 		"postgres://app:s3cret@db/x":                                              "postgres://app:[redacted]@db/x",
 		"card 4111 1111 1111 1111.":                                               "card [redacted].",
+		"a fraction 0.4111111111111111":                                           "a fraction 0.4111111111111111",
+		"an end. 4111111111111111":                                                "an end. [redacted]",
 		"card 378282246310005":                                                    "card [redacted]",
 		"card 3782 822463 10005":                                                  "card [redacted]",
 		"card 3530-1113-3330-0000":                                                "card [redacted]",

@@ -39,6 +39,8 @@ func At(clock func() time.Time) framework.App {
 		// with the list.
 		Defaults: map[string]string{
 			"approval.mode": "destructive",
+			// Whole jobs are actions: the line of each entity tells a model enough, at a third of the tokens.
+			"codeMode.inlineTypesBytes": "8000",
 			"approval.rules": `[{"entity": "ShoppingNeed", "mode": "never"}, {"entity": "ShoppingItem", "mode": "never"}, {"operation": "action::merge-foods", "mode": "destructive"},` +
 				` {"operation": "koan::PantryItem.update-by-query", "mode": "always"}, {"entity": "PantryItem", "operation": "update", "rows": 20, "mode": "writes"}]`,
 		},

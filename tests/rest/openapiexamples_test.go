@@ -85,7 +85,7 @@ var models = map[string]map[string]any{
 }
 
 // unique are fields whose values no two rows have.
-var unique = map[string]string{"pantry-photo": "sha256", "recipe": "name", "label": "name"}
+var unique = map[string]string{"pantry-photo": "sha256", "recipe": "name", "label": "name", "food": "name"}
 
 // model is a model of an entity that can be stored.
 func (s *server) model(entity string, doc document) map[string]any {

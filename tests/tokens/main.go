@@ -107,7 +107,8 @@ func pantrypalOver(database, dir, sample string) (*framework.Instance, func(), e
 	i, err := framework.New(context.Background(), framework.App{Name: whole.Name, Entities: whole.Entities}, framework.Options{
 		Log: slog.New(slog.DiscardHandler),
 		Config: framework.Source{Flags: map[string]string{
-			"database": database, "plugins.dir": dir, "plugins.vision.root": filepath.Join(sample, "testdata"),
+			"codeMode.inlineTypesBytes": whole.Defaults["codeMode.inlineTypesBytes"],
+			"database":                  database, "plugins.dir": dir, "plugins.vision.root": filepath.Join(sample, "testdata"),
 		}},
 	})
 	if err != nil {

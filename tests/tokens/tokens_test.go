@@ -80,7 +80,7 @@ func TestDefinitionSizes(t *testing.T) {
 				require.LessOrEqual(t, n, figure(t, told[strconv.Itoa(d.entities)][i])*21/20, "%d entities, %s: if this must be, run `make tokens`", d.entities, l.name)
 			}
 		}
-		require.LessOrEqual(t, d.tokens[generic], 3000, "%d entities: however many there are", d.entities)
+		require.LessOrEqual(t, d.tokens[generic], 3300, "%d entities: however many there are", d.entities)
 		require.LessOrEqual(t, d.tokens[full], 9000, "%d entities, for an unknown client", d.entities)
 	}
 	require.Less(t, large[1].tokens[code], 1500, "200 entities in code mode")
@@ -94,7 +94,7 @@ func TestEntityToolSizes(t *testing.T) {
 	got, err := own(c, app)
 	require.NoError(t, err)
 	require.Equal(t, 13, got[1].tools)
-	require.LessOrEqual(t, got[1].list, 2100)
+	require.LessOrEqual(t, got[1].list, 2200)
 }
 
 // The page compares with the lists that are kept, and with what is listed now.
