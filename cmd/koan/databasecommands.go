@@ -47,7 +47,7 @@ func databaseCommands(stdout, stderr io.Writer, status *int, failure *error) []*
 			Use: c.use, Short: c.short, Example: c.example, DisableFlagParsing: true,
 			RunE: func(_ *cobra.Command, args []string) error {
 				if i := slices.Index(args, "--watch"); i >= 0 && c.name == "serve" {
-					*failure = develop(context.Background(), slices.Delete(slices.Clone(args), i, i+1), stdout, stderr)
+					*failure = develop(context.Background(), slices.Delete(slices.Clone(args), i, i+1), true, stdout, stderr)
 					return nil
 				}
 				*status = framework.Run(databaseApp(), append([]string{c.name}, args...))

@@ -2,8 +2,8 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/koan-go/koan/cmd/koan/dev"
 )
@@ -33,21 +34,22 @@ Actions and plugins are taken by the app itself.`,
 			if slices.ContainsFunc(args, func(a string) bool { return a == "--help" || a == "-h" }) {
 				return cmd.Help()
 			}
-			*failure = develop(cmd.Context(), args, stdout, stderr)
+			*failure = develop(cmd.Context(), args, false, stdout, stderr)
 			return nil
 		},
 	}
 }
 
-// develop serves what the arguments name, and replaces it when it changes.
-func develop(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+// develop serves what the arguments or the configuration name, and replaces it when it changes. itself says that it is
+// no app of the working directory.
+func develop(ctx context.Context, args []string, itself bool, stdout, stderr io.Writer) error {
 	if ctx == nil { // the command was run without one
 		ctx = context.Background()
 	}
 	o := dev.Options{Args: args, In: os.Stdin, Out: stdout, Err: stderr}
-	schema, database := flagOf(args, "--schema"), flagOf(args, "--database")
-	if schema != "" || database != "" && !isApp(".") {
-		o.Program = dev.Itself{Schema: schema, Database: database, Config: configFile}
+	from := sourceOf(args)
+	if itself || from.Schema != "" || !isApp(".") && from.Database != "" {
+		o.Program = dev.Itself{Schema: from.Schema, Database: from.Database, Config: configFile}
 	} else {
 		app, err := dev.NewApp(".")
 		if err != nil {
@@ -57,14 +59,42 @@ func develop(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		o.Program = app
 	}
 	if flagOf(args, "--http") != "" && isatty.IsTerminal(os.Stdin.Fd()) {
-		lines := bufio.NewReader(os.Stdin)
-		o.Ask = func(question string) bool {
-			fmt.Fprintf(stderr, "koan dev: %s [yes/no] ", question)
-			answer, err := lines.ReadString('\n')
-			return (err == nil || errors.Is(err, io.EOF)) && strings.TrimSpace(answer) == "yes"
-		}
+		o.Ask = asker(os.Stdin, stderr)
 	}
 	return dev.Run(ctx, o)
+}
+
+// asker asks the person at a terminal.
+func asker(in io.Reader, out io.Writer) func(ctx context.Context, question string) bool {
+	lines := bufio.NewReader(in)
+	return func(ctx context.Context, question string) bool {
+		fmt.Fprintf(out, "koan dev: %s [yes/no] ", question)
+		answered := make(chan string, 1)
+		go func() {
+			answer, _ := lines.ReadString('\n')
+			answered <- strings.TrimSpace(answer)
+		}()
+		select {
+		case answer := <-answered:
+			return answer == "yes"
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// source is what is to be served, in the keys of the configuration.
+type source struct{ Schema, Database string }
+
+// sourceOf reads it as the process that serves will: from flags, variables and koan.yaml, in this order. What is
+// wrong with the file, that process says.
+func sourceOf(args []string) (n source) {
+	if raw, err := os.ReadFile(configFile); err == nil {
+		_ = yaml.Unmarshal(raw, &n)
+	}
+	n.Schema = cmp.Or(flagOf(args, "--schema"), os.Getenv("KOAN_SCHEMA"), n.Schema)
+	n.Database = cmp.Or(flagOf(args, "--database"), os.Getenv("KOAN_DATABASE"), n.Database)
+	return n
 }
 
 // isApp reports whether a folder has a Go program.

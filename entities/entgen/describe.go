@@ -161,7 +161,7 @@ func (d *Description) hideDependents(g *gen.Graph) {
 				continue
 			}
 			for _, e := range n.Edges {
-				if !e.Optional && e.OwnFK() && e.Type.Annotations[expose.EntityName] == nil {
+				if !e.Optional && e.Type.Annotations[expose.EntityName] == nil {
 					delete(n.Annotations, expose.EntityName)
 					d.notServed(n.Name, "it requires "+e.Name+", and "+e.Type.Name+" is not served")
 					again = true

@@ -154,7 +154,7 @@ func TestFunctionsOfSchemasRun(t *testing.T) {
 func TestSaysWhatIsNotServedAndDoesNotRun(t *testing.T) {
 	i := serve(t, "testdata/plain")
 	said := strings.Join(i.Report(), "\n")
-	for _, want := range []string{"entities=2 notServed=2", "not served: Note: its privacy policy is code", "not served: Reply: it requires note, and Note is not served", "does not run here: Pet (1 hook)"} {
+	for _, want := range []string{"entities=2 notServed=3", "not served: Note: its privacy policy is code", "not served: Reply: it requires note, and Note is not served", "not served: Board: it requires notes, and Note is not served", "does not run here: Pet (1 hook)"} {
 		require.Contains(t, said, want)
 	}
 	_, err := call(t, i, "koan::Note.count", map[string]any{})

@@ -26,14 +26,14 @@ type Options struct {
 	Out     io.Writer
 	Err     io.Writer
 	// Ask asks the person at the terminal; nil where nobody is there.
-	Ask func(question string) (yes bool)
+	Ask func(ctx context.Context, question string) (yes bool)
 }
 
 // Program is what is served.
 type Program interface {
-	// Build returns the program's file, and the arguments before those of serve. Its error says what is wrong
-	// with the sources.
-	Build(ctx context.Context, errs io.Writer) (file string, args []string, err error)
+	// Build returns the program's file, and the state of the sources that it was built from: what changes
+	// while it builds is built next. Its error says what is wrong with them.
+	Build(ctx context.Context, errs io.Writer) (file, state string, err error)
 	// State returns a text that changes whenever the program has to be built again.
 	State() string
 }
@@ -55,8 +55,12 @@ type build struct {
 	args []string
 }
 
-// watchEvery is how often the sources are looked at: one stat for each file.
-const watchEvery = 100 * time.Millisecond
+// The sources are looked at so often, one stat for each file, or so much less often that looking takes a twentieth of a
+// core.
+const (
+	watchEvery     = 100 * time.Millisecond
+	shareOfLooking = 20
+)
 
 // server builds and replaces.
 type server struct {
@@ -74,7 +78,11 @@ func Run(ctx context.Context, o Options) error {
 	s := &server{o: o, said: &tail{to: o.Err}}
 	address, rest := httpAddress(o.Args)
 	if address != "" {
-		s.front = &httpFront{address: address, errs: s.said}
+		f, err := newHTTPFront(address, s.said)
+		if err != nil {
+			return err
+		}
+		s.front = f
 	} else {
 		s.front = newPipeFront(o.In, o.Out, s.said)
 	}
@@ -87,57 +95,57 @@ func Run(ctx context.Context, o Options) error {
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, syscall.SIGHUP)
 	defer signal.Stop(again)
-	look := time.NewTicker(watchEvery)
-	defer look.Stop()
 	state := ""
 	for {
-		if now := o.Program.State(); now != state {
-			state = now
-			s.take(ctx)
-			state = o.Program.State() // building may generate code
+		began := time.Now()
+		now := o.Program.State()
+		took := time.Since(began)
+		if now != state {
+			state = s.take(ctx)
 		}
 		select {
 		case err := <-ended:
 			return err
 		case <-again:
 			state = ""
-		case <-look.C:
+		case <-time.After(max(watchEvery, shareOfLooking*took)):
 		}
 	}
 }
 
 // take builds what is there now, and serves it. What does not build, or does not begin to serve, leaves what served
-// before.
-func (s *server) take(ctx context.Context) {
+// before. It returns the state of the sources that it has taken.
+func (s *server) take(ctx context.Context) (state string) {
 	began := time.Now()
-	file, args, err := s.o.Program.Build(ctx, s.o.Err)
+	file, state, err := s.o.Program.Build(ctx, s.o.Err)
 	if err != nil {
 		s.say("not built: %v", err)
 		s.keep()
-		return
+		return state
 	}
-	made := build{file, append(args, s.args...)}
+	made := build{file, s.args}
 	s.said.forget()
 	err = s.front.replace(ctx, made)
-	if err != nil && s.drops(ctx, file, args) {
+	if err != nil && s.drops(ctx, file) {
 		err = s.front.replace(ctx, made)
 	}
 	if err != nil {
 		s.say("does not serve: %v", err)
 		s.keep()
-		return
+		return state
 	}
 	s.good = true
 	s.say("serves, %s after the change", time.Since(began).Round(10*time.Millisecond))
+	return state
 }
 
 // drops asks whether to lose what the new schemas have no place for, if that is why the program does not serve,
 // and lets it go.
-func (s *server) drops(ctx context.Context, file string, args []string) bool {
-	if s.o.Ask == nil || !s.said.has("migrate apply --drop") || !s.o.Ask("What the schema has no place for any more is lost with its data. Drop it?") {
+func (s *server) drops(ctx context.Context, file string) bool {
+	if s.o.Ask == nil || !s.said.has("migrate apply --drop") || !s.o.Ask(ctx, "What the schema has no place for any more is lost with its data. Drop it?") {
 		return false
 	}
-	cmd := exec.CommandContext(ctx, file, append(append(args, "migrate", "apply", "--drop"), s.args[1:]...)...)
+	cmd := exec.CommandContext(ctx, file, append([]string{"migrate", "apply", "--drop"}, s.args[1:]...)...)
 	cmd.Stdout, cmd.Stderr = s.o.Err, s.o.Err
 	return cmd.Run() == nil
 }

@@ -67,6 +67,7 @@ func serveAs(file string) int {
 func serveHTTP(address, text string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
+	fmt.Fprintln(os.Stderr, "listening on "+address)
 	s := &http.Server{Addr: address, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Host+" "+text) })}
 	go func() {
 		<-ctx.Done()
@@ -79,12 +80,13 @@ func serveHTTP(address, text string) int {
 // fake is a program whose source is a file: what does not build says so.
 type fake struct{ file string }
 
-func (f fake) Build(context.Context, io.Writer) (string, []string, error) {
+func (f fake) Build(context.Context, io.Writer) (file, state string, err error) {
+	state = f.State()
 	if raw, _ := os.ReadFile(f.file); strings.Contains(string(raw), "syntax error") {
-		return "", nil, errors.New("syntax error")
+		return "", state, errors.New("syntax error")
 	}
-	self, err := os.Executable()
-	return self, nil, err
+	file, err = os.Executable()
+	return file, state, err
 }
 
 func (f fake) State() string { return stateOf(f.file, nil) }
@@ -228,6 +230,7 @@ func TestRequestsOverHTTPWait(t *testing.T) {
 		require.NoError(t, err)
 		return string(raw)
 	}
+	c.says("listening on " + address)
 	c.says("serves")
 	require.Equal(t, address+" one", get())
 	c.write("broken")
@@ -251,5 +254,59 @@ func TestAddressIsTheFrontsOwn(t *testing.T) {
 		address, rest := httpAddress(strings.Fields(c[0]))
 		require.Equal(t, c[1], address)
 		require.Equal(t, c[2], strings.Join(rest, " "))
+	}
+}
+
+// An app behind the front takes everybody for a caller of this machine.
+func TestOtherMachinesAreNotServed(t *testing.T) {
+	for _, address := range []string{"0.0.0.0:0", ":0", "192.0.2.1:0", "[::]:0", "example.org:0", "8080"} {
+		err := Run(t.Context(), Options{Program: fake{t.TempDir()}, Args: []string{"--http", address}, Err: io.Discard})
+		require.ErrorContains(t, err, "--http "+address)
+	}
+}
+
+// A call that was cancelled, and a subscription, have no answer: nobody waits for one.
+func TestWhatHasNoAnswerHoldsNothingUp(t *testing.T) {
+	f := newPipeFront(strings.NewReader(""), io.Discard, io.Discard)
+	for _, line := range []string{
+		`{"id":1,"method":"tools/call"}`, `{"id":"s","method":"subscriptions/listen"}`, `{"id":2,"method":"tools/call"}`,
+		`{"method":"notifications/cancelled","params":{"requestId":1}}`,
+	} {
+		require.True(t, f.expects([]byte(line)))
+	}
+	require.Equal(t, 1, f.underWay())
+	require.Equal(t, map[string]bool{`"s"`: true, "2": false}, f.pending)
+}
+
+// What a client sends before anything serves, and more of it than a pipe holds, is answered, though it has gone by then.
+func TestInputThatEndsAtOnceIsAnswered(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "app")
+	require.NoError(t, os.WriteFile(file, []byte("one"), 0o600))
+	t.Setenv(asApp, file)
+	var in, out strings.Builder
+	for i := range 4 {
+		fmt.Fprintf(&in, `{"jsonrpc":"2.0","id":%d,"method":"work%s"}`+"\n", i, strings.Repeat("x", 1<<20))
+	}
+	require.NoError(t, Run(t.Context(), Options{Program: fake{file}, In: strings.NewReader(in.String()), Out: &out, Err: io.Discard}))
+	require.Equal(t, 4, strings.Count(out.String(), `"text":"one"`))
+}
+
+// An app that ends over what has waited for it leaves no request without an answer.
+func TestAnAppThatEndsAtItsFirstRequests(t *testing.T) {
+	c := serve(t)
+	c.says("serves")
+	for range 20 {
+		c.send(`{"jsonrpc":"2.0","id":1,"method":"die"}`)
+		c.reads(`"id":1,"error"`)
+		c.says("the app has ended")
+		for id := 2; id < 5; id++ {
+			c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"die"}`, id))
+		}
+		c.write("again")
+		for range 3 {
+			c.reads(`"error":{"code":-32000`)
+		}
+		c.write("and again")
+		c.says("serves")
 	}
 }

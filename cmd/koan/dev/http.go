@@ -9,14 +9,15 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 )
 
 // httpFront is an address that clients ask. Their requests wait until a process serves.
 type httpFront struct {
-	address string
-	errs    io.Writer
+	listener net.Listener
+	errs     io.Writer
 
 	mu      sync.Mutex
 	process *process
@@ -27,18 +28,28 @@ type httpFront struct {
 // waitWithin is how long a request waits for a process.
 const waitWithin = time.Minute
 
+// newHTTPFront listens on an address of this machine. Behind it the app takes everybody for a caller of this machine, who
+// has no need to say who he is.
+func newHTTPFront(address string, errs io.Writer) (*httpFront, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("--http %s is no address: %w", address, err)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, fmt.Errorf("--http %s: koan dev listens on this machine only, such as 127.0.0.1:8080; for others there is serve", address)
+	}
+	l, err := net.Listen("tcp", address)
+	return &httpFront{listener: l, errs: errs}, err
+}
+
 // run implements front.
 func (f *httpFront) run(ctx context.Context) error {
-	listener, err := net.Listen("tcp", f.address)
-	if err != nil {
-		return err
-	}
 	server := &http.Server{Handler: f, ReadHeaderTimeout: time.Minute}
 	go func() {
 		<-ctx.Done()
 		_ = server.Close()
 	}()
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.Serve(f.listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
@@ -80,7 +91,7 @@ func (f *httpFront) replace(ctx context.Context, made build) error {
 	if err != nil {
 		return err
 	}
-	p, err := start(made, f.errs, "--http", port)
+	p, err := start(made, renamed{f.errs, port, f.listener.Addr().String()}, "--http", port)
 	if err != nil {
 		return err
 	}
@@ -106,6 +117,18 @@ func (f *httpFront) replace(ctx context.Context, made build) error {
 		old.end()
 	}
 	return nil
+}
+
+// renamed passes on what a process says, with the address that people use in place of its own.
+type renamed struct {
+	to      io.Writer
+	own, as string
+}
+
+// Write implements io.Writer.
+func (r renamed) Write(p []byte) (int, error) {
+	_, err := io.WriteString(r.to, strings.ReplaceAll(string(p), r.own, r.as))
+	return len(p), err
 }
 
 // freePort returns an address of this machine that nobody listens on.

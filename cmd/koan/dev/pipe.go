@@ -26,10 +26,14 @@ type pipeFront struct {
 	out  io.Writer
 	errs io.Writer
 
+	// sending and telling keep lines whole and in order: those to a process, and those to the client. Neither
+	// is locked while f.mu is, so that one who does not read holds nobody up but those who write to it.
+	sending, telling sync.Mutex
+
 	mu      sync.Mutex
 	process *process                 // that gets messages; nil while it is replaced
 	held    [][]byte                 // what the client sends meanwhile
-	pending map[string]bool          // ids of the client's requests that have no answer yet
+	pending map[string]bool          // ids of the client's requests that have no answer yet; true for those that have none by nature
 	asked   map[string]bool          // ids of the process's requests that have none
 	own     map[string]chan struct{} // by the ids of the front's own requests
 	asks    int                      // how many there were
@@ -47,7 +51,8 @@ type message struct {
 	ID     json.RawMessage `json:"id,omitempty"`
 	Method string          `json:"method,omitempty"`
 	Params struct {
-		URI string `json:"uri,omitempty"`
+		URI       string          `json:"uri,omitempty"`
+		RequestID json.RawMessage `json:"requestId,omitempty"`
 	} `json:"params"`
 }
 
@@ -80,7 +85,7 @@ func (f *pipeFront) run(ctx context.Context) error {
 			return nil
 		case err := <-ended:
 			if errors.Is(err, io.EOF) {
-				f.settle(func() int { return len(f.pending) + len(f.held) })
+				f.settle(serveWithin, func() int { return f.underWay() + len(f.held) }) // the first process may not serve yet
 				return nil
 			}
 			return err
@@ -90,9 +95,19 @@ func (f *pipeFront) run(ctx context.Context) error {
 	}
 }
 
+// underWay returns how many requests will have an answer. f.mu is locked.
+func (f *pipeFront) underWay() (n int) {
+	for _, endless := range f.pending {
+		if !endless {
+			n++
+		}
+	}
+	return n
+}
+
 // settle waits until nothing is left of what is counted under f.mu.
-func (f *pipeFront) settle(count func() int) {
-	for began := time.Now(); time.Since(began) < answerWithin; time.Sleep(5 * time.Millisecond) {
+func (f *pipeFront) settle(within time.Duration, count func() int) {
+	for began := time.Now(); time.Since(began) < within; time.Sleep(5 * time.Millisecond) {
 		f.mu.Lock()
 		left := count()
 		f.mu.Unlock()
@@ -104,32 +119,48 @@ func (f *pipeFront) settle(count func() int) {
 
 // fromClient takes a line of the client.
 func (f *pipeFront) fromClient(line []byte) {
+	f.sending.Lock()
+	defer f.sending.Unlock()
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.process == nil {
+	p := f.process
+	if p == nil {
 		f.held = append(f.held, line)
-		return
 	}
-	f.forward(line)
+	f.mu.Unlock()
+	if p != nil {
+		f.forward(p, line)
+	}
 }
 
-// forward gives a line of the client to the process. f.mu is locked.
-func (f *pipeFront) forward(line []byte) {
-	var m message
-	if err := json.Unmarshal(line, &m); err == nil { // what is no message, the process says
-		id := string(m.ID)
-		switch {
-		case m.Method == "" && id != "":
-			if !f.asked[id] {
-				return // a process asked that has ended
-			}
-			delete(f.asked, id)
-		case id != "":
-			f.pending[id] = true
-		}
-		f.said.note(m, line)
+// forward gives a line of the client to a process. f.sending is locked.
+func (f *pipeFront) forward(p *process, line []byte) {
+	if f.expects(line) {
+		_, _ = p.in.Write(line) // where it has ended, its end answers
 	}
-	_, _ = f.process.in.Write(line) // where it has ended, its end answers
+}
+
+// expects notes what a line of the client asks for and says, and reports whether a process expects it.
+func (f *pipeFront) expects(line []byte) bool {
+	var m message
+	if err := json.Unmarshal(line, &m); err != nil {
+		return true // the process says that it is no message
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	id := string(m.ID)
+	switch {
+	case m.Method == "" && id != "":
+		if !f.asked[id] {
+			return false // a process asked that has ended
+		}
+		delete(f.asked, id)
+	case id != "":
+		f.pending[id] = m.Method == "subscriptions/listen"
+	case m.Method == "notifications/cancelled":
+		delete(f.pending, string(m.Params.RequestID)) // it has no answer
+	}
+	f.said.note(m, line)
+	return true
 }
 
 // note keeps what a new process has to be told.
@@ -150,45 +181,71 @@ func (g *greeting) note(m message, line []byte) {
 
 // listen passes on what a process says, until it ends.
 func (f *pipeFront) listen(p *process) {
+	defer close(p.read)
 	for {
 		line, err := p.out.ReadBytes('\n')
 		if len(line) > 0 && err == nil {
-			f.fromProcess(p, line)
+			f.fromProcess(line)
 		}
 		if err != nil {
 			break
 		}
 	}
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.process == p { // it ended by itself
-		f.process = nil
-		f.refusePending("the app has ended")
-		fmt.Fprintln(f.errs, "koan dev: the app has ended; it starts again with the next change")
+	p.silent = true
+	served := f.process == p
+	f.mu.Unlock()
+	if served { // else it was replaced
+		f.lose()
 	}
 }
 
-func (f *pipeFront) fromProcess(p *process, line []byte) {
+// lose has nothing serve any more, since a process has ended by itself.
+func (f *pipeFront) lose() {
+	f.mu.Lock()
+	f.process = nil
+	f.mu.Unlock()
+	f.refusePending("the app has ended")
+	fmt.Fprintln(f.errs, "koan dev: the app has ended; it starts again with the next change")
+}
+
+func (f *pipeFront) fromProcess(line []byte) {
 	var m message
-	err := json.Unmarshal(line, &m)
+	if json.Unmarshal(line, &m) != nil {
+		return // nothing that a client could read
+	}
+	id := string(m.ID)
+	if m.Method != "" && id != "" {
+		f.mu.Lock()
+		f.asked[id] = true
+		f.mu.Unlock()
+	}
+	if m.Method != "" || !f.isOwn(id) {
+		f.tell(string(line))
+	}
+	if m.Method == "" { // told before: whoever waits for it may end the program then
+		f.mu.Lock()
+		delete(f.pending, id)
+		f.mu.Unlock()
+	}
+}
+
+// isOwn reports whether an answer is to a request of the front itself, which gets it.
+func (f *pipeFront) isOwn(id string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	id := string(m.ID)
-	switch {
-	case err != nil:
-		return // nothing that a client could read
-	case m.Method == "" && strings.HasPrefix(id, `"`+ownID):
-		if done := f.own[id]; done != nil {
-			close(done)
-			delete(f.own, id)
-		}
-		return
-	case m.Method == "":
-		delete(f.pending, id)
-	case id != "":
-		f.asked[id] = true
+	if done := f.own[id]; done != nil {
+		close(done)
+		delete(f.own, id)
 	}
-	_, _ = f.out.Write(line)
+	return strings.HasPrefix(id, `"`+ownID)
+}
+
+// tell writes whole lines to the client.
+func (f *pipeFront) tell(lines string) {
+	f.telling.Lock()
+	defer f.telling.Unlock()
+	_, _ = io.WriteString(f.out, lines)
 }
 
 // replace implements front. The new process starts beside the old one, so that what does not begin to serve changes
@@ -224,28 +281,41 @@ func (f *pipeFront) retire() {
 	if old == nil {
 		return
 	}
-	f.settle(func() int { return len(f.pending) })
+	f.settle(answerWithin, f.underWay)
 	old.end()
+	<-old.read
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.asked = map[string]bool{}
+	f.mu.Unlock()
 	f.refusePending("the app was replaced while it worked on this; look at what is there before you send it again")
 }
 
 // resume gives a process what has waited for it.
 func (f *pipeFront) resume(p *process) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.process = p
-	if f.said.initialize != nil {
+	if f.isIntroduced() {
 		for _, what := range []string{"tools", "resources", "prompts"} {
-			fmt.Fprintf(f.out, `{"jsonrpc":"2.0","method":"notifications/%s/list_changed"}`+"\n", what)
+			f.tell(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/%s/list_changed"}`+"\n", what))
 		}
 	}
-	held := f.held
-	f.held = nil
-	for _, line := range held {
-		f.forward(line)
+	f.sending.Lock()
+	defer f.sending.Unlock()
+	for {
+		f.mu.Lock()
+		if len(f.held) == 0 {
+			f.process = p
+			lost := p.silent // before it was the one that serves
+			f.mu.Unlock()
+			if lost {
+				f.lose()
+			}
+			return
+		}
+		line := f.held[0]
+		f.mu.Unlock()
+		f.forward(p, line)
+		f.mu.Lock()
+		f.held = f.held[1:] // only now: it is counted as under way
+		f.mu.Unlock()
 	}
 }
 
@@ -256,12 +326,15 @@ func (f *pipeFront) isIntroduced() bool {
 	return f.said.initialize != nil
 }
 
-// refusePending answers the requests that nobody answers any more. f.mu is locked.
+// refusePending answers the requests that nobody answers any more.
 func (f *pipeFront) refusePending(why string) {
-	for id := range f.pending {
-		fmt.Fprintf(f.out, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":%q}}`+"\n", id, why)
-	}
+	f.mu.Lock()
+	pending := f.pending
 	f.pending = map[string]bool{}
+	f.mu.Unlock()
+	for id := range pending {
+		f.tell(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":%q}}`+"\n", id, why))
+	}
 }
 
 // greet tells a process what the client has said, and waits until it answers. It reports whether the client had

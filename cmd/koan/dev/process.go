@@ -20,10 +20,13 @@ type process struct {
 	in    io.WriteCloser
 	out   *bufio.Reader
 	ended chan struct{}
+	read  chan struct{} // closed when a front has read all of its output
+	// silent says that there is no more of it; a front's mutex guards it.
+	silent bool
 }
 
 func start(made build, errs io.Writer, more ...string) (*process, error) {
-	p := &process{cmd: exec.Command(made.file, append(append([]string(nil), made.args...), more...)...), ended: make(chan struct{})}
+	p := &process{cmd: exec.Command(made.file, append(append([]string(nil), made.args...), more...)...), ended: make(chan struct{}), read: make(chan struct{})}
 	p.cmd.Stderr = errs
 	var err error
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
@@ -42,11 +45,11 @@ func start(made build, errs io.Writer, more ...string) (*process, error) {
 	return p, nil
 }
 
-// end has the process end as at the end of its input, and kills it where it does not.
+// end has the process end as at the end of its input, and kills it where it does not. Whoever reads its output goes on
+// until there is no more.
 func (p *process) end() {
 	_ = p.in.Close()
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
-	go func() { _, _ = io.Copy(io.Discard, p.out) }() // what it still says is nobody's
 	select {
 	case <-p.ended:
 	case <-time.After(endWithin):

@@ -35,21 +35,25 @@ func NewApp(dir string) (*App, error) {
 func (a *App) Close() error { return os.RemoveAll(a.out) }
 
 // Build implements Program. Code is generated where ent schemas have changed since it was.
-func (a *App) Build(ctx context.Context, errs io.Writer) (string, []string, error) {
+func (a *App) Build(ctx context.Context, errs io.Writer) (file, state string, err error) {
 	entc := filepath.Join(a.Dir, "ent", "generate.go")
 	schemas := stateOf(filepath.Join(a.Dir, "ent", "schema"), isSource)
 	if _, err := os.Stat(entc); err == nil && (schemas != a.schemas && a.schemas != "" || !exists(filepath.Join(a.Dir, "ent", "client.go"))) {
 		if err := a.generate(ctx, errs); err != nil {
-			return "", nil, err
+			return "", a.State(), err
 		}
 	}
 	a.schemas = schemas
-	a.n++
-	file := filepath.Join(a.out, fmt.Sprintf("app-%d", a.n)) // the last one may still serve
-	if err := a.run(ctx, errs, "build", "-o", file, "."); err != nil {
-		return "", nil, errors.New("go build failed; the lines above say why")
+	if state = a.State(); stateOf(filepath.Join(a.Dir, "ent", "schema"), isSource) != schemas {
+		state = "" // a schema has changed meanwhile
 	}
-	return file, nil, nil
+	a.n++
+	file = filepath.Join(a.out, fmt.Sprintf("app-%d", a.n)) // the last one may still serve
+	if err := a.run(ctx, errs, "build", "-o", file, "."); err != nil {
+		return "", state, errors.New("go build failed; the lines above say why")
+	}
+	_ = os.Remove(filepath.Join(a.out, fmt.Sprintf("app-%d", a.n-2))) // nobody starts it any more
+	return file, state, nil
 }
 
 // generate generates code from the ent schemas. What that needs, and what generated code imports, a new module does not
@@ -81,9 +85,10 @@ type Itself struct {
 }
 
 // Build implements Program: koan is built already.
-func (i Itself) Build(context.Context, io.Writer) (string, []string, error) {
-	self, err := os.Executable()
-	return self, nil, err
+func (i Itself) Build(context.Context, io.Writer) (file, state string, err error) {
+	state = i.State() // before the process looks
+	file, err = os.Executable()
+	return file, state, err
 }
 
 // State implements Program.
@@ -127,7 +132,7 @@ func stateOf(root string, wanted func(name string) bool) string {
 		}
 		name := d.Name()
 		if d.IsDir() {
-			if path != root && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "testdata" || name == "koanprocess") {
+			if path != root && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "vendor" || name == "testdata" || name == "koanprocess") {
 				return filepath.SkipDir
 			}
 			return nil

@@ -106,3 +106,11 @@ type Reply struct{ ent.Schema }
 func (Reply) Edges() []ent.Edge {
 	return []ent.Edge{edge.To("note", Note.Type).Unique().Required()}
 }
+
+// Board requires notes, whose rows have its key.
+type Board struct{ ent.Schema }
+
+// Edges of the Board.
+func (Board) Edges() []ent.Edge {
+	return []ent.Edge{edge.To("notes", Note.Type).Required()}
+}
