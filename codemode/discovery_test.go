@@ -121,7 +121,7 @@ try { await of({ n: "three" }) } catch (e) {
 // was there (codemode-run-spec section 7.2).
 func TestEveryBadInputIsExplained(t *testing.T) {
 	m := newModules(t, nil)
-	require.JSONEq(t, `[["/m","one of ms, n","number 1"],["/n","number","nothing"],["","object","string"],["/n","JSON data","number"]]`, m.gives(`
+	require.JSONEq(t, `[["/m","one of ms, n, together","number 1"],["/n","number","nothing"],["","object","string"],["/n","JSON data","number"]]`, m.gives(`
 import { of } from "@codemode/servers/square";
 const got = [];
 for (const input of [{ m: 1, n: 2 }, {}, "x", { n: NaN }]) {
