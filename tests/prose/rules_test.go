@@ -56,15 +56,15 @@ func longSentences(sentences []string) (out []string) {
 }
 
 var (
-	fenced   = regexp.MustCompile("(?ms)^```.*?^```$")
-	tags     = regexp.MustCompile(`(?s)<!--.*?-->|</?[a-z][^<>]*>`)
-	code     = regexp.MustCompile("`[^`]+`")
-	links    = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)
-	cells    = regexp.MustCompile(`(?m)^\|.*\|$`)
-	block    = regexp.MustCompile(`\n\s*\n`)
-	items    = regexp.MustCompile(`(?m)^ *([-*] |\d+\. |#+ .*$|\|[-| ]+\|$)`)
-	ends     = regexp.MustCompile(`[.?!:]["')*]*(?:\s+|\z)|\n\n+`)
-	blanks   = regexp.MustCompile(`\s+`)
+	fenced = regexp.MustCompile("(?ms)^```.*?^```$")
+	tags   = regexp.MustCompile(`(?s)<!--.*?-->|</?[a-z][^<>]*>`)
+	code   = regexp.MustCompile("`[^`]+`")
+	links  = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)
+	cells  = regexp.MustCompile(`(?m)^\|.*\|$`)
+	block  = regexp.MustCompile(`\n\s*\n`)
+	items  = regexp.MustCompile(`(?m)^ *([-*] |\d+\. |#+ .*$|\|[-| ]+\|$)`)
+	ends   = regexp.MustCompile(`[.?!:]["')*]*(?:\s+|\z)|\n\n+`)
+	blanks = regexp.MustCompile(`\s+`)
 )
 
 // sentences takes a text of Markdown apart: each cell of a table and each item of a list is a text of its
