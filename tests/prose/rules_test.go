@@ -34,10 +34,10 @@ var rules = []rule{
 	{"what-clause", "name the thing: `Changes that ...`", matches(`\A\**What (cannot|does|is|was|were|has|have|no|a|an|the|it|they|comes|stands|lies|goes|somebody|one|callers|other|others|you|clients|scripts|people) [^?]*[^?\x60]{20}\z`, `\A\**What (a|an|the|is|you|it) [^,.]{0,30}\z`)},
 	{"word-order", "subject, verb, object", matches(`\bof which the\b|\bof whom\b|\bwithout which\b|\bfrom how many\b|\bfrom which on\b|\bfrom then on\b|\bFrom (it|them) alone\b|\bnone of which\b|\bas it stands\b`)},
 	{"negated-noun", "negate the verb, once", matches(`\b(is|are|was|be) (no|none)\b|\b[Nn]othing of\b|\b(name|names|see|sees|has|have|takes) none\b|\btakes nothing\b|\bwithout a word\b|\bno other than\b`, `\b[Tt]here (is|are|was|were) (no|none)\b|\b(is|are) no longer\b`)},
-	{"causative", "makes, asks, requires", matches(`\bha(s|ve|d) (a person|somebody|someone|people|them|the user|the server|the tokens) \w+|\bcannot be had\b|\bis to be had\b`)},
-	{"else", "otherwise, except, also", matches(`, else\b|; else\b|\bElse\b|\bor else\b|\band else\b|\belse (say|the|it|a|by|with)\b|\bsave (that|for|where)\b|, too\b|\bbut for\b`)},
+	{"causative", "makes, asks, requires", matches(`\bha(s|ve|d) (a person|somebody|someone|people|the user|the server|the tokens) \w+|\bcannot be had\b|\bis to be had\b`)},
+	{"else", "otherwise, except, also", matches(`, else\b|; else\b|\bElse\b|\bor else\b|\band else\b|\belse (say|the|it|a|by|with)\b|\bsave (that|for|where)\b|, too\b|\bbut for\b`, `\b(any|some|no|every)(body|thing) else\b|\ball else\b`)},
 	{"of-chain", "a compound, `from`, or 's", matches(`\b\w+ of (\w+ ){1,3}of (\w+ ){1,3}of\b|\b[Tt]ext of servers\b|\b[Qq]uestions of a\b|\bthe line of\b|\bof (its|their) own of\b`)},
-	{"odd-verb", "returns, fails with, requires, reports", matches(`\b(end|ends|ended) (in|with) (a )?(` + "`" + `|fault)|\b[Cc]ounts? on\b|\b(count|counts|counted) no\b|\bends the (start|generation)\b|\b(holds|goes) on\b|\bsays nothing\b|\bmends?\b`)},
+	{"odd-verb", "returns, fails with, requires, reports", matches(`\b(end|ends|ended) (in|with) (a )?(` + "`" + `[a-z_]+` + "`" + `|fault)|\b[Cc]ounts? on\b|\b(count|counts|counted) no\b|\bends the (start|generation)\b|\b(holds|goes) on\b|\bsays nothing\b|\bmends?\b`)},
 	{"private-term", "see the glossary", matches(`\b[Kk]ernel\b|\bwings?\b|\beras?\b of the protocol|\bprotocol eras?\b|\bperson at the machine\b|\b[Mm]ust never:|\bWhat must\b|\bat the machine\b`, `\b(Linux|the system's) kernel\b`, `\b[Kk]ernel (has|version|supports|where)\b`, `where the kernel\b`)},
 	{"he-and-text", "it or they; string", matches(`\b([Hh]e|[Hh]is|[Hh]im|[Hh]imself)\b|\bis no text\b`)},
 }
