@@ -56,7 +56,7 @@ func longSentences(sentences []string) (out []string) {
 }
 
 var (
-	fenced = regexp.MustCompile("(?ms)^```.*?^```$")
+	fenced = regexp.MustCompile("(?ms)^```.*?^```$|^    [^ \n][^\n]*$")
 	tags   = regexp.MustCompile(`(?s)<!--.*?-->|</?[a-z][^<>]*>`)
 	code   = regexp.MustCompile("`[^`]+`")
 	links  = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)
