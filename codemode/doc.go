@@ -2,6 +2,6 @@
 // the provider that puts them into the catalog.
 //
 // What belongs here: inputs and results of a face, and how a script's attempts map onto
-// run.Run. What must never: JavaScript engines and processes (packages sandbox and
+// run.Run. Not here: JavaScript engines and processes (packages sandbox and
 // worker), or knowledge of any provider except through the catalog.
 package codemode

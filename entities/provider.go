@@ -3,7 +3,7 @@
 // schemas, entgen in ent/entc.go, and what their generated code needs.
 //
 // What belongs here: settings, and what ties the engine, its databases, the ledger and
-// migrations together. What must never: what they do.
+// migrations together. Not here: what they do.
 package entities
 
 import (

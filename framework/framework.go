@@ -1,8 +1,8 @@
 // Package framework is what an app developer imports: App, Main and New.
 //
 // What belongs here: assembling entities, plugins, code mode, configuration, engine and
-// surfaces, and the boot report. What must never: what any of them does. Only this package
-// and koantest import the wings (entities, plugins, codemode); the packages below it
+// surfaces, and the boot report. Not here: what any of them does. Only this package
+// and koantest import the modules (entities, plugins, codemode); the packages below it
 // import nothing else of the repository.
 package framework
 
@@ -50,7 +50,7 @@ type Instance struct {
 	stopped   error
 }
 
-// Settings are the keys of the kernel itself; each provider adds its own.
+// Settings are the keys of the core itself; each provider adds its own.
 func (a App) Settings() []catalog.Setting {
 	out := []catalog.Setting{
 		{Key: "exposure", Live: true, Default: string(exposure.Auto), OneOf: []string{"auto", "code", "tools", "full"}, Help: "which tools clients are shown"},

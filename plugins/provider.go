@@ -2,7 +2,7 @@
 // package wire and add operations to the app (DESIGN section 5, CONTRACT section 2).
 //
 // What belongs here: finding, starting, calling, restarting and stopping plugin
-// processes, and turning their manifests into operations. What must never: what
+// processes, and turning their manifests into operations. Not here: what
 // a plugin does, and the author's side (package kit).
 package plugins
 

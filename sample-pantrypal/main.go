@@ -1,7 +1,7 @@
 // Command pantrypal knows what is in the house and what can be cooked from it:
 // the sample app of Koan for Go.
 //
-// What belongs here: starting the app. What must never: anything else.
+// What belongs here: starting the app. Not here: anything else.
 package main
 
 import (

@@ -2,7 +2,7 @@
 // it is beside the app's executable, and otherwise starts itself again. Since it links no
 // database and no server, it is ready in half the time.
 //
-// What belongs here: nothing but the worker. What must never: a package that
+// What belongs here: nothing but the worker. Not here: a package that
 // codemode/languages does not need.
 package main
 

@@ -26,7 +26,7 @@ func databaseApp() framework.App {
 	}
 }
 
-// databaseCommands are the commands of that app which a person without one of his own wants. Everything
+// databaseCommands are the commands of that app that people without an app of their own want. Everything
 // behind their names is the app's.
 func databaseCommands(stdout, stderr io.Writer, status *int, failure *error) []*cobra.Command {
 	var out []*cobra.Command

@@ -1,7 +1,7 @@
 // Package languages has the languages in which this build runs scripts. A program that imports it is a worker if it is
 // started as one: it never gets to its main function then.
 //
-// What belongs here: the list. What must never: anything else; all that a worker links is linked here.
+// What belongs here: the list. Not here: anything else; all that a worker links is linked here.
 package languages
 
 import (

@@ -2,7 +2,7 @@
 // callers see, joined with the tables and columns beneath it. The entc extension
 // generates these values; they never change at run time.
 //
-// What belongs here: data. What must never: SQL text, ent clients, or anything
+// What belongs here: data. Not here: SQL text, ent clients, or anything
 // that does work.
 package descriptor
 

@@ -3,7 +3,7 @@
 // ent's builders, in one file (koan.go) of the app's ent package.
 //
 // What belongs here: reading the graph, saying what in it cannot be exposed, and
-// writing Go. What must never: anything that runs in the app.
+// writing Go. Not here: anything that runs in the app.
 package entgen
 
 import (

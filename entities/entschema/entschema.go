@@ -2,7 +2,7 @@
 // functions of the schemas that make defaults and check values run in a process that is built from
 // them; hooks, interceptors and privacy policies need generated code, and are said not to run.
 //
-// What belongs here: how such a folder becomes an app. What must never: what schemas mean, which
+// What belongs here: how such a folder becomes an app. Not here: what schemas mean, which
 // package entgen says, and how their rows are read and written.
 package entschema
 

@@ -1,7 +1,7 @@
 // Package expose has the annotations that ent schemas carry to say what callers
 // see of them.
 //
-// What belongs here: plain annotation values. What must never: any import beyond
+// What belongs here: plain annotation values. Not here: any import beyond
 // entgo.io/ent/schema, since this package is linked into every app's schema.
 package expose
 
@@ -146,7 +146,7 @@ type Edge struct {
 	Aliases     []string `json:"aliases,omitempty"` // other words for it, for a search of the catalog
 	Hidden      Flag     `json:"hidden,omitempty"`  // exists in no type, filter or `with`
 	// Owned says of a many-to-many edge that its links belong to this side alone: who
-	// may write this entity may write them, whatever he may do to the other side.
+	// may write this entity may write them, whatever it may do to the other side.
 	Owned Flag `json:"owned,omitempty"`
 }
 

@@ -2,7 +2,7 @@
 // what the engine needs of ent's typed builders, said without their types.
 //
 // What belongs here: the shapes that generated code fills, and the conversions
-// of values that it calls. What must never: any work on data; that is the
+// of values that it calls. Not here: any work on data; that is the
 // engine's, written once.
 package shim
 

@@ -1,8 +1,8 @@
 // Package approval decides which effects of a run a person must approve before they are
 // committed: modes, rules, and their application to effects.
 //
-// What belongs here: the policy and its decision, which is a pure function. What must
-// never: how runs wait, who is asked, and by what means.
+// What belongs here: the policy and its decision, which is a pure function. Not here:
+// how runs wait, who is asked, and by what means.
 package approval
 
 import (

@@ -14,6 +14,6 @@
 // the error unchanged, use the same key each time, and ask before it does anything that
 // cannot be undone.
 //
-// What belongs here: questions, their answers, and the validation of both. What must
-// never: how a question is sent, and what it is about.
+// What belongs here: questions, their answers, and the validation of both. Not here:
+// how a question is sent, and what it is about.
 package ask

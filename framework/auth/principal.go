@@ -1,7 +1,7 @@
 // Package auth describes the caller: the principal, its scopes and its sets.
 //
-// What belongs here: the Principal, its place in a context, and set patterns. What must
-// never: how a caller is authenticated (tokens, OAuth), which is a surface's business, and
+// What belongs here: the Principal, its place in a context, and set patterns. Not here:
+// how a caller is authenticated (tokens, OAuth), which is a surface's business, and
 // what it wants to call.
 package auth
 
@@ -27,7 +27,7 @@ const (
 	Journal = "koan:journal" // reading the reports of runs of others
 )
 
-// Local is the principal of stdio and of `APP run`: the person at the machine,
+// Local is the principal of stdio and of `APP run`: the local operator,
 // with all scopes but Approve, and all sets.
 func Local() Principal {
 	return Principal{Subject: "local", Scopes: []string{All, Journal}, Sets: []string{All}}
@@ -36,7 +36,7 @@ func Local() Principal {
 // Every returns all scopes that an operation may need: All, and those that it does not contain.
 func Every() []string { return []string{All, Approve, Journal} }
 
-// IsLocal reports whether the principal is the person at the machine.
+// IsLocal reports whether the principal is the local operator.
 func (p Principal) IsLocal() bool { return p.Subject == Local().Subject && p.Has(All) }
 
 // Has reports whether the principal has a scope.

@@ -1,6 +1,6 @@
 // Package build identifies the build of a program: toolVersion in the contract.
 //
-// What belongs here: the version of the build. What must never: that of the contract
+// What belongs here: the version of the build. Not here: that of the contract
 // (catalog.SchemaVersion).
 package build
 

@@ -2,6 +2,6 @@
 // work on, documents about them, and immutable snapshots and views of all of these.
 //
 // What belongs here: descriptions, the contract between providers and the
-// kernel, and derived names. What must never: how a call is made (package run),
+// core, and derived names. Not here: how a call is made (package run),
 // sent (the surfaces) or served (the providers).
 package catalog

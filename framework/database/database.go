@@ -3,7 +3,7 @@
 // means. A database of another kind implements these interfaces and needs nothing else.
 //
 // What belongs here: the interfaces, and what every backend that is built on
-// database/sql shares. What must never: SQL of one dialect, entities, or what tables mean.
+// database/sql shares. Not here: SQL of one dialect, entities, or what tables mean.
 package database
 
 import (

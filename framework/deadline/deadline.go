@@ -1,7 +1,7 @@
 // Package deadline limits how long work may take, without counting the time for which it
 // waits for a person.
 //
-// What belongs here: contexts with such limits. What must never: the length of any limit.
+// What belongs here: contexts with such limits. Not here: the length of any limit.
 package deadline
 
 import (

@@ -4,7 +4,7 @@
 // text could read different things. It also writes JSON in the canonical form by which
 // texts are compared.
 //
-// What belongs here: reading names, and the canonical form. What must never: what any
+// What belongs here: reading names, and the canonical form. Not here: what any
 // member means.
 package exact
 

@@ -1,7 +1,7 @@
 // Package exposure decides which tools a client is shown.
 //
 // What belongs here: the modes and the pure decision table of DESIGN section 3.
-// What must never: a catalog, a client or a protocol. Everything here is a
+// Not here: a catalog, a client or a protocol. Everything here is a
 // function of its arguments.
 package exposure
 

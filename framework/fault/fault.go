@@ -2,7 +2,7 @@
 // caller sees it, and the error type that carries it.
 //
 // What belongs here: codes, their meaning, hint, retry class and their names in
-// each written contract. What must never: anything that knows how a fault is
+// each written contract. Not here: anything that knows how a fault is
 // sent (JSON-RPC, HTTP, gRPC) or which part of the system raised it.
 package fault
 

@@ -1,5 +1,5 @@
 // Package filelock locks files among processes, and among those who opened a file in one process.
 //
-// What belongs here: the lock of the system, which ends with the process that holds it. What must
-// never: what a lock is for.
+// What belongs here: the lock of the system, which ends with the process that holds it. Not here:
+// what a lock is for.
 package filelock

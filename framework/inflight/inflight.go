@@ -1,6 +1,6 @@
 // Package inflight knows the place of a call among those that its client may have in flight.
 //
-// What belongs here: giving the place back for a while. What must never: how many places there
+// What belongs here: giving the place back for a while. Not here: how many places there
 // are, which each surface decides.
 package inflight
 

@@ -1,7 +1,7 @@
 // Package journal records runs: the record of a run, the sink that keeps it, and the
 // redaction of texts before anybody keeps or sends them.
 //
-// What belongs here: the shape of records, and redaction. What must never: where
+// What belongs here: the shape of records, and redaction. Not here: where
 // records are kept (framework/ledger for durable ones), and any decision that
 // depends on them; the truth of a commit is its receipt.
 package journal

@@ -3,7 +3,7 @@
 // process over the same bindings that workers have, or real workers.
 //
 // What belongs here: what authors of apps and plugins need in their own tests.
-// What must never: anything that an app links outside of tests.
+// Not here: anything that an app links outside of tests.
 package koantest
 
 import (

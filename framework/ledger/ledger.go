@@ -3,7 +3,7 @@
 //
 // What belongs here: tables and statements of receipts, of what is known of sets and their
 // migrations, of runs with an idempotency key, plans, tapes, the journal and the change log.
-// What must never: when they are opened and tidied (package books), entities, and any table that
+// Not here: when they are opened and tidied (package books), entities, and any table that
 // an app declares.
 package ledger
 

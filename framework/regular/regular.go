@@ -2,7 +2,7 @@
 // tokens, secrets, the files of a folder.
 //
 // What belongs here: opening such a file without waiting for anybody, and reading it within
-// bounds. What must never: what a file means.
+// bounds. Not here: what a file means.
 package regular
 
 import (

@@ -14,7 +14,7 @@
 // asked. Its foundations are separate packages: the contract with stores (store), nondeterminism
 // (tape), observers (observe), and in internal the course of an attempt and the progress of a run,
 // the common end of transactions, calls that outlive an attempt, the bytes that the host may hold,
-// the check of outputs against schemas, and the faults of calls. What must never: SQL, JavaScript,
+// the check of outputs against schemas, and the faults of calls. Not here: SQL, JavaScript,
 // MCP, or anything else that only one provider or surface knows; nor what only one participant knows
 // (idempotency keys, approvals, replays, the journal): participants are packages below this one.
 package run

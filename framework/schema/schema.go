@@ -1,7 +1,7 @@
 // Package schema validates JSON by JSON Schema 2020-12, and reports all violations in
 // plain words.
 //
-// What belongs here: compiling, validating and reporting violations. What must never:
+// What belongs here: compiling, validating and reporting violations. Not here:
 // which schema anything has.
 package schema
 

@@ -1,7 +1,7 @@
 // Package seal lets others keep state, so that no replica of a server has to: who keeps it
 // can neither read nor change it, and it is valid for one purpose and for a limited time.
 //
-// What belongs here: keys, authenticated encryption, binding and expiry. What must never:
+// What belongs here: keys, authenticated encryption, binding and expiry. Not here:
 // what is sealed, and any record of seals. So a seal can be presented more than once;
 // callers that must not act twice have to keep track themselves.
 package seal

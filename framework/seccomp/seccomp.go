@@ -2,8 +2,8 @@
 
 // Package seccomp puts a filter of system calls on a process, for good.
 //
-// What belongs here: the instructions that such filters are made of, and how they are installed. What must
-// never: which system calls a process needs, which those know who start it.
+// What belongs here: the instructions that such filters are made of, and how they are installed. Not here:
+// which system calls a process needs, which those know who start it.
 package seccomp
 
 import (

@@ -1,7 +1,7 @@
 // Package conformance starts a plugin's executable as an app does, and checks it against the plugin protocol
 // (docs/reference/plugin-protocol.md): `koan plugin check` and the tests of the kits.
 //
-// What belongs here: what an author can be told of his plugin without an app. What must never: a rule
+// What belongs here: what an author can learn about a plugin without an app. Not here: a rule
 // that apps do not have. They are those of package plugins, which this one asks.
 package conformance
 

@@ -16,7 +16,7 @@
 // in scripts, SDK.Dice.roll({sides: 6}).
 //
 // What belongs here: the author's types and the process's side of the wire
-// contract. What must never: the host's side, or anything of the app.
+// contract. Not here: the host's side, or anything of the app.
 package kit
 
 import (

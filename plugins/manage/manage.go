@@ -1,7 +1,7 @@
 // Package manage is the command line for plugins, `koan plugin`: it begins, checks, calls, adds, upgrades and
 // removes them.
 //
-// What belongs here: what a person does with plugins beside a running app. What must never: anything that an app
+// What belongs here: what a person does with plugins beside a running app. Not here: anything that an app
 // needs to run; apps do not link this package.
 package manage
 

@@ -1,6 +1,6 @@
 // Package python holds the kit for plugins in Python, which a new plugin gets a copy of.
 //
-// What belongs here: the kit's files. What must never: anything about how they are used.
+// What belongs here: the kit's files. Not here: anything about how they are used.
 package python
 
 import "embed"

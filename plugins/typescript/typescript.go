@@ -1,6 +1,6 @@
 // Package typescript holds the kit for plugins in TypeScript, which a new plugin gets a copy of.
 //
-// What belongs here: the kit's files. What must never: anything about how they are used.
+// What belongs here: the kit's files. Not here: anything about how they are used.
 package typescript
 
 import "embed"

@@ -21,7 +21,7 @@ import (
 	"github.com/koan-go/koan/plugins/upstream/internal/signin"
 )
 
-// localUser is the person at the machine, who operates this app.
+// localUser is the local operator, who operates this app.
 var localUser = auth.Local().Subject
 
 // people are those who are signed in to servers, and how others sign in.

@@ -2,7 +2,7 @@
 // section 8): their tools are operations that scripts call, like all others.
 //
 // What belongs here: connecting to servers, listing and calling their tools, and mapping
-// their failures to faults. What must never: trust. A server's descriptions, schemas and
+// their failures to faults. Not here: trust. A server's descriptions, schemas and
 // results are untrusted data, which is bounded and checked.
 package upstream
 

@@ -199,7 +199,7 @@ func decodeBase64(s string) ([]byte, error) {
 const outsideHint = "Give a path inside the folder that the setting plugins.vision.root names, or send the picture as base64."
 
 // read reads a file inside the root. Nothing outside can be reached: os.Root rejects every
-// path that leads out of it, through links too. byLocal says that the person at the machine asks.
+// path that leads out of it, through links too. byLocal says that the local operator asks.
 func (v *vision) read(path string, byLocal bool) ([]byte, error) {
 	root := v.root.Load()
 	if root == nil {

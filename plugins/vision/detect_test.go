@@ -85,7 +85,7 @@ func TestDetectByPath(t *testing.T) {
 	}
 }
 
-// The working directory is that of the person at the machine: others do not even learn what is in it.
+// The working directory is that of the local operator: others do not even learn what is in it.
 func TestPathsAreForThePersonAtTheMachine(t *testing.T) {
 	_, root := configured(t)
 	t.Chdir(root)

@@ -1,7 +1,7 @@
 // Package actions has PantryPal's workflows: scripts that agents, pages and the command
 // line share.
 //
-// What belongs here: one file for each action. What must never: arithmetic on amounts
+// What belongs here: one file for each action. Not here: arithmetic on amounts
 // (package kitchen), or a rule that every change has to keep (package rules).
 package actions
 

@@ -1,6 +1,6 @@
 // Package app is PantryPal put together.
 //
-// What belongs here: the app's parts. What must never: anything that a part does.
+// What belongs here: the app's parts. Not here: anything that a part does.
 package app
 
 import (

@@ -1,7 +1,7 @@
 // Package diary keeps the pantry's diary: with every change of a PantryItem it
 // writes a PantryEvent that says what came, what went, and why.
 //
-// What belongs here: the ent hook and the reading of a change. What must never:
+// What belongs here: the ent hook and the reading of a change. Not here:
 // writing outside the transaction of the change itself.
 package diary
 

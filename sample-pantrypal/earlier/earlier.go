@@ -2,7 +2,7 @@
 // free texts for foods, times for days.
 //
 // What belongs here: reading those tables and writing what they mean now, in the
-// transaction of a set's migration. What must never: anything that a set of the present
+// transaction of a set's migration. Not here: anything that a set of the present
 // model needs.
 package earlier
 

@@ -1,7 +1,7 @@
 // Package foods has the foods that a household knows by their ids, those of the catalogue and its
 // own, with the facts by which their amounts convert and by which they suit somebody.
 //
-// What belongs here: looking foods up. What must never: a database; entity rows of the catalogue
+// What belongs here: looking foods up. Not here: a database; entity rows of the catalogue
 // are made of the same data (package seed), and rows of own foods come in as Own.
 package foods
 

@@ -3,7 +3,7 @@
 // workflows themselves are scripts (folder actions), and call it as Go actions.
 //
 // What belongs here: what needs amounts of food, over what the callers of an action may
-// read. What must never: writing, or a decision that a household would want to make.
+// read. Not here: writing, or a decision that a household would want to make.
 package kitchen
 
 import (

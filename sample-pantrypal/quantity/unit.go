@@ -2,7 +2,7 @@
 // there are, how they convert for one food, and which food a text names.
 //
 // What belongs here: arithmetic on amounts and the reading of texts, without
-// any data about foods. What must never: a database, a clock, a guess. An amount
+// any data about foods. Not here: a database, a clock, a guess. An amount
 // that cannot be converted with the facts of its food stays as it is, and the
 // answer says why.
 package quantity

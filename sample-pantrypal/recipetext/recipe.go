@@ -1,8 +1,8 @@
 // Package recipetext reads recipes as people and web pages write them: plain text, schema.org's
 // JSON-LD and microdata.
 //
-// What belongs here: finding title, ingredient lines, steps, portions and times in a text. What must
-// never: what a line means (package quantity), which food it names (package foods), or a figure that
+// What belongs here: finding title, ingredient lines, steps, portions and times in a text. Not here:
+// what a line means (package quantity), which food it names (package foods), or a figure that
 // the text does not say.
 package recipetext
 

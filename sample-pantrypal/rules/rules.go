@@ -2,7 +2,7 @@
 // follows from a change.
 //
 // What belongs here: ent hooks that check and complete rows in the transaction of
-// their change. What must never: the pantry's diary (package diary), workflows, or a
+// their change. Not here: the pantry's diary (package diary), workflows, or a
 // rule that a validator of the schema can state.
 package rules
 

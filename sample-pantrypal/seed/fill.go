@@ -1,7 +1,7 @@
 // Package seed writes what a fresh PantryPal starts with into a set: the catalogue,
 // and the household of the set with what it has in the house.
 //
-// What belongs here: rows made of the catalogue's data. What must never: that data
+// What belongs here: rows made of the catalogue's data. Not here: that data
 // itself (package catalogue), or touching rows of a household that exist.
 package seed
 

@@ -1,7 +1,7 @@
 // Package stilllife draws a picture of a dish: a table from above, the vessel that the dish comes
 // in, and what is in it. One style for all recipes, those that a household adds too.
 //
-// What belongs here: drawing, from what is known of a dish. What must never: reading a recipe, a
+// What belongs here: drawing, from what is known of a dish. Not here: reading a recipe, a
 // file, or anything random. The same dish is the same picture, byte for byte.
 package stilllife
 

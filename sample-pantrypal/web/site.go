@@ -1,7 +1,7 @@
 // Package web is PantryPal in a browser: pages that are rendered here, work without JavaScript
 // where they can, and follow what anybody changes.
 //
-// What belongs here: pages, forms, and the little script they need. What must never: a decision
+// What belongs here: pages, forms, and the little script they need. Not here: a decision
 // about the household, or the database. Pages call entities and actions as whoever opened them.
 package web
 

@@ -2,7 +2,7 @@
 // mail, files, a bank, the web and a chat outside: what a personal assistant has. Its tests
 // prove what injected texts can do there, and what they cannot.
 //
-// What belongs here: the app's own data. What must never: servers and texts, which are the
+// What belongs here: the app's own data. Not here: servers and texts, which are the
 // tests'.
 package caution
 

@@ -31,7 +31,7 @@ func plan(t *testing.T, r *koantest.Result) string {
 	return id
 }
 
-// approver is the person at the machine.
+// approver is the local operator.
 func (h *household) approver() *person {
 	kit := h.kit.As(auth.Principal{Subject: "boss", Scopes: []string{auth.All, approve.Scope}, Sets: []string{auth.All}})
 	return connect(h.t, kit.Connect(), false)

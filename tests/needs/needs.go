@@ -2,7 +2,7 @@
 // that is. Where the variable KOAN_TESTS_NEED_ALL is set, as `make test` does, which installs all of
 // it, such a test fails instead.
 //
-// What belongs here: programs of others that tests start. What must never: a reason to skip a test
+// What belongs here: programs of others that tests start. Not here: a reason to skip a test
 // that has to do with what is tested.
 package needs
 

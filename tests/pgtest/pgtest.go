@@ -2,8 +2,8 @@
 // one, from Debian's binaries, with an empty cluster of its own that nothing else
 // uses. It stops when the test's process ends, however it ends.
 //
-// What belongs here: the server and names for what tests make in it. What must
-// never: an import by anything but a test, or a server that somebody else runs.
+// What belongs here: the server and names for what tests make in it. Not here:
+// an import by anything but a test, or a server that somebody else runs.
 package pgtest
 
 import (

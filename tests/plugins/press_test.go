@@ -142,7 +142,7 @@ func printing(t *testing.T, settings ...koantest.Setting) *koantest.Kit {
 	return koantest.New(t, fixture.App(), append(settings, set("plugins.dir", folderOf(t, "press")), set("files.dir", t.TempDir()))...)
 }
 
-// keep uploads a file as the person at the machine.
+// keep uploads a file as the local operator.
 func keep(t *testing.T, k *koantest.Kit, name string, body io.Reader) framework.File {
 	t.Helper()
 	files, err := k.Instance().Files(auth.Local(), "create")

@@ -2,7 +2,7 @@
 // clients, as the errors of the services and the code of the clients state them. A list
 // that breaks one of them costs some client all of its tools.
 //
-// What belongs here: rules about a list of tools on the wire. What must never: how such
+// What belongs here: rules about a list of tools on the wire. Not here: how such
 // a list is made.
 package portable
 

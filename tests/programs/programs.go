@@ -1,7 +1,7 @@
 // Package programs builds programs of this repository for tests that start them.
 //
 // What belongs here: what makes the tests of all packages build the same program once.
-// What must never: programs that a test builds to see how they are built.
+// Not here: programs that a test builds to see how they are built.
 package programs
 
 import (

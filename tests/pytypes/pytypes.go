@@ -1,6 +1,6 @@
 // Package pytypes checks texts with Python's type checkers, for tests of whatever writes stubs.
 //
-// What belongs here: the way to the checkers. What must never: what a test expects of them.
+// What belongs here: the way to the checkers. Not here: what a test expects of them.
 package pytypes
 
 import (

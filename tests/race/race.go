@@ -1,6 +1,6 @@
 // Package race marks tests for the race detector.
 //
-// What belongs here: the mark, and what lists the marked tests for .ci/unit. What must never: what a
+// What belongs here: the mark, and what lists the marked tests for .ci/unit. Not here: what a
 // test tests.
 package race
 

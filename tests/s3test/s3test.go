@@ -1,7 +1,7 @@
 // Package s3test starts a server of S3 for a test: a real one, in a process of its own, which checks
 // signatures and keeps its objects in a folder.
 //
-// What belongs here: the server, and what a test does to it. What must never: an import by anything
+// What belongs here: the server, and what a test does to it. Not here: an import by anything
 // but a test.
 package s3test
 

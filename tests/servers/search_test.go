@@ -109,7 +109,7 @@ func TestSearchFindsTools(t *testing.T) {
 		name     string
 		over     *catalog.View
 		requests []request
-		least    int // what docs/howto/upstreams.md says, less one
+		least    int // what docs/reference/finding-tools.md says, less one
 	}{
 		{"tuned", everyday, requests.Tuned, 86},
 		{"developed", everyday, requests.Developed, 24},

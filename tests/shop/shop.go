@@ -2,7 +2,7 @@
 // decimals, enums, objects, integers that no float64 holds, and relationships in both directions,
 // an entity's to itself included.
 //
-// What belongs here: the app. What must never: what a test expects of it.
+// What belongs here: the app. Not here: what a test expects of it.
 package shop
 
 import (

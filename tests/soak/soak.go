@@ -1,7 +1,7 @@
 // Package soak says which tests, and how much of them, run with every change, and what only `make soak`
 // runs.
 //
-// What belongs here: that. What must never: what a test tests.
+// What belongs here: that. Not here: what a test tests.
 package soak
 
 import (

@@ -3,8 +3,8 @@
 // conversations with PantryPal, as tool calls and as scripts. With -write it keeps
 // the tables in docs/reference/tokens.md.
 //
-// What belongs here: counting, with a real tokenizer, the output of the real app. What
-// must never: a figure that was not counted.
+// What belongs here: counting, with a real tokenizer, the output of the real app. Not here:
+// a figure that was not counted.
 package main
 
 import (

@@ -1,7 +1,7 @@
 // Package typescript checks texts with the real TypeScript compiler, for tests of
 // whatever writes declarations.
 //
-// What belongs here: the way to the compiler. What must never: what a test expects
+// What belongs here: the way to the compiler. Not here: what a test expects
 // of it.
 package typescript
 

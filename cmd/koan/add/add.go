@@ -3,7 +3,7 @@
 // program that serves them.
 //
 // What belongs here: reading the module, and edits of its files that leave everything else
-// in them unchanged. What must never: running code of the module, except for ent's own
+// in them unchanged. Not here: running code of the module, except for ent's own
 // loading of schemas.
 package add
 

@@ -2,7 +2,7 @@
 // describes it for the MCP registry (server.json).
 //
 // What belongs here: what goes into both files, and the facts of a binary that they need.
-// What must never: building binaries, and publishing.
+// Not here: building binaries, and publishing.
 package bundle
 
 import (

@@ -2,7 +2,7 @@
 // what it is made of changes, while clients stay connected (CONTRACT section 12).
 //
 // What belongs here: what is watched, how the process is built and replaced, and how messages of clients wait
-// meanwhile. What must never: what an app serves.
+// meanwhile. Not here: what an app serves.
 package dev
 
 import (

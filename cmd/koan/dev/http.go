@@ -29,7 +29,7 @@ type httpFront struct {
 const waitWithin = time.Minute
 
 // newHTTPFront listens on an address of this machine. Behind it the app takes everybody for a caller of this machine, who
-// has no need to say who he is.
+// need not say who it is.
 func newHTTPFront(address string, errs io.Writer) (*httpFront, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

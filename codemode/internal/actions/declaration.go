@@ -2,7 +2,7 @@
 // a named piece of work and export the function that does it.
 //
 // What belongs here: which files there are, what they declare, and what is wrong with them.
-// What must never: running an action, or the catalog that it becomes part of.
+// Not here: running an action, or the catalog that it becomes part of.
 package actions
 
 import (

@@ -1,7 +1,7 @@
 // Package bind derives the contents of SDK in a script from a View: the names of entities,
 // domains and functions.
 //
-// What belongs here: names and which operation each one calls. What must never:
+// What belongs here: names and which operation each one calls. Not here:
 // types or descriptions (package typegen), or how a call is made.
 package bind
 

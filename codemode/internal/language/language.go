@@ -1,7 +1,7 @@
 // Package language is what a language of scripts is to the rest of code mode: a worker prepares it, binds it,
 // and has it check, run or declare scripts, whatever they are written in.
 //
-// What belongs here: the interfaces between a worker and a language, in plain data. What must never: an
+// What belongs here: the interfaces between a worker and a language, in plain data. Not here: an
 // engine, a syntax, a process.
 package language
 

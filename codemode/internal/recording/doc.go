@@ -7,5 +7,5 @@
 // no database, no plugin, no clock.
 //
 // What belongs here: the recorder, the player, the format of a recording, and the
-// comparison. What must never: where recordings are stored, or a catalog.
+// comparison. Not here: where recordings are stored, or a catalog.
 package recording

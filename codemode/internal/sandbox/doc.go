@@ -3,6 +3,6 @@
 // kills the worker when a limit is exceeded.
 //
 // What belongs here: processes, the host's end of the wire protocol, limits that hold even
-// against a compromised worker. What must never: a JavaScript engine in the host's process
+// against a compromised worker. Not here: a JavaScript engine in the host's process
 // (except in tests), or the meaning of calls.
 package sandbox

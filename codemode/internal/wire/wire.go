@@ -1,8 +1,8 @@
 // Package wire is the contract between the host and the executor of scripts: jobs, results, the
 // executor interface, and the frames between host and worker.
 //
-// What belongs here: plain data, its encoding, and interfaces over it. What must
-// never: an engine, a process, a catalog.
+// What belongs here: plain data, its encoding, and interfaces over it. Not here:
+// an engine, a process, a catalog.
 package wire
 
 import (

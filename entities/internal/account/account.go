@@ -2,7 +2,7 @@
 // links before the first one (History), which of them nobody could read (Weighing), and from these the
 // changes that a run reports, the images that an undo needs, and what the change log keeps.
 //
-// What belongs here: the account, and what it reads to complete itself. What must never: a decision who may
+// What belongs here: the account, and what it reads to complete itself. Not here: a decision who may
 // see what, which it asks a view of package rules for, and carrying out operations.
 package account
 

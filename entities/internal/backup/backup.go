@@ -1,7 +1,7 @@
 // Package backup copies all that an app keeps into a folder, and back: the sets, the ledger, the key of the journal and the
 // files of callers.
 //
-// What belongs here: what a backup is made of, and the commands. What must never: how a database is copied, and rows one by
+// What belongs here: what a backup is made of, and the commands. Not here: how a database is copied, and rows one by
 // one, which export and import take through the operations of entities.
 package backup
 

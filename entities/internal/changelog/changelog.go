@@ -2,7 +2,7 @@
 // written in the transactions of the data, read by position, pruned, and read with somebody's eyes.
 //
 // What belongs here: the log of a set, and who may see what of its entries, which it asks a view of
-// package rules for. What must never: what a transaction has changed (package account), or how changes
+// package rules for. Not here: what a transaction has changed (package account), or how changes
 // reach anybody (framework/internal/feed).
 package changelog
 

@@ -1,7 +1,7 @@
 // Package changes keeps what a transaction has written, and what it found of the rows
 // before, so that at its end the net change of each row can be told.
 //
-// What belongs here: the account of rows and links. What must never: reading or writing
+// What belongs here: the account of rows and links. Not here: reading or writing
 // them, or who may see them.
 package changes
 

@@ -1,7 +1,7 @@
 // Package derive makes entities of what a database says of itself: names that callers see, fields,
 // relationships in both directions, and what an app's configuration says otherwise.
 //
-// What belongs here: a graph of descriptors out of relations that were found. What must never: a query,
+// What belongs here: a graph of descriptors out of relations that were found. Not here: a query,
 // or anything that depends on the order in which a database lists things.
 package derive
 

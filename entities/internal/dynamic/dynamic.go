@@ -3,7 +3,7 @@
 // no Go code was generated.
 //
 // What belongs here: mutations in ent's terms over values that nobody has a Go type for, and the
-// statements of ent's own SQL builder that carry them out. What must never: where descriptions come
+// statements of ent's own SQL builder that carry them out. Not here: where descriptions come
 // from, what callers send, or anything that an entity with generated code does in another way.
 package dynamic
 

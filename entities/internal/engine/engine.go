@@ -2,7 +2,7 @@
 // begin on sets, over SQLite or PostgreSQL.
 //
 // What belongs here: the operations over a transaction by the rules, writes through ent's builders,
-// what the app's own code does through its clients, and what puts these together. What must never: a
+// what the app's own code does through its clients, and what puts these together. Not here: a
 // decision who may read or write what (package rules), surfaces, scripts, settings, or knowledge of one
 // app.
 package engine

@@ -19,7 +19,7 @@
 // included. So `$ne` and `$nin` match nulls, and SQL's third value never shows.
 // Texts compare by their bytes in UTF-8, times by their moment to the nanosecond.
 //
-// What belongs here: the language. What must never: rows, statements, or
+// What belongs here: the language. Not here: rows, statements, or
 // anything that talks to a database.
 package filter
 

@@ -2,7 +2,7 @@
 // references and checks.
 //
 // What belongs here: the catalogs of SQLite and PostgreSQL, and what a column's declared type means
-// for values. What must never: names that callers see, entities, or a statement that writes.
+// for values. Not here: names that callers see, entities, or a statement that writes.
 package inspect
 
 import (

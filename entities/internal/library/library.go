@@ -2,7 +2,7 @@
 // of the packages beside it: descriptors as the generator makes them, tables as
 // ent makes them, and rows of every kind that the engine reads.
 //
-// What belongs here: data for tests. What must never: an import by anything but
+// What belongs here: data for tests. Not here: an import by anything but
 // a test.
 package library
 

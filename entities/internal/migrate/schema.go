@@ -4,7 +4,7 @@
 //
 // What belongs here: comparing tables, judging what a change may lose, reading and
 // writing the directory (in Atlas' format), and what a set's ledger says of it.
-// What must never: locks, transactions and connections, which are the backend's,
+// Not here: locks, transactions and connections, which are the backend's,
 // and the command line.
 package migrate
 

@@ -1,7 +1,7 @@
 // Package migrations is how whoever runs an app sees its schema change: settings, the
 // command `migrate`, and the state of sets.
 //
-// What belongs here: what is configured, asked for and reported. What must never: how
+// What belongs here: what is configured, asked for and reported. Not here: how
 // tables are compared and changed (package migrate).
 package migrations
 

@@ -1,7 +1,7 @@
 // Package model is the entities of an app as callers see them: their kinds with fields and
 // edges, what operations take and return, and what inputs say, once they are decoded.
 //
-// What belongs here: what is known without looking at data. What must never: a
+// What belongs here: what is known without looking at data. Not here: a
 // transaction, or anything that reads or writes rows.
 package model
 

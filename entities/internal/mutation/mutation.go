@@ -3,7 +3,7 @@
 // refuses what a column would not keep.
 //
 // What belongs here: what is so for each mutation, whoever makes it: an operation, a hook, the app's own
-// code. What must never: who may write what (package rules), and operations.
+// code. Not here: who may write what (package rules), and operations.
 package mutation
 
 import (

@@ -7,7 +7,7 @@
 // are RFC 3339 in UTC with the digits that they have, bytes base64. Sorts put
 // null where the database does (SQLite: before all values) and end with the key.
 //
-// What belongs here: reading. What must never: writes, transactions, sets, or
+// What belongs here: reading. Not here: writes, transactions, sets, or
 // any table that a descriptor does not name.
 package read
 

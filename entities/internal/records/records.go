@@ -3,7 +3,7 @@
 // them and keeps views for readers; nobody else writes them, so there is no ent code
 // behind these.
 //
-// What belongs here: what readers see of the journal. What must never: SQL.
+// What belongs here: what readers see of the journal. Not here: SQL.
 package records
 
 import (

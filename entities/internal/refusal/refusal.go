@@ -1,7 +1,7 @@
 // Package refusal says why something could not be written: what an error of the database, of ent or of a
 // hook means to who wrote it, at which field, and what to do next.
 //
-// What belongs here: faults, and what they ask the database for. What must never: who may know what, which
+// What belongs here: faults, and what they ask the database for. Not here: who may know what, which
 // it asks a view of package rules for, and a write.
 package refusal
 

@@ -234,7 +234,7 @@ func (t *Faults) holderOf(ctx context.Context, child *model.Kind, r *descriptor.
 }
 
 // columns turns a table and columns into an entity and its fields, as the caller
-// knows them: nil for an entity, and no names for columns, that he does not.
+// knows them: nil for an entity, and no names for columns, that it does not know.
 func (t *Faults) columns(v *database.Violation) (owner *model.Kind, names []string) {
 	for _, k := range t.Model.ByName {
 		if isTableOf(k, v) && t.by.Knows(k) {

@@ -10,7 +10,7 @@ import (
 	"github.com/koan-go/koan/framework/run/store"
 )
 
-// isGone reports whether there is no such row any more: for the caller, one that is not his to
+// isGone reports whether there is no such row any more: for the caller, one that it may not
 // see is no other than one that was deleted.
 func (x *restoration) isGone(ctx context.Context, found *account.Past, now account.HeldRow) (bool, error) {
 	if found.Row == nil || now == nil || x.isBlind() {
@@ -21,7 +21,7 @@ func (x *restoration) isGone(ctx context.Context, found *account.Past, now accou
 }
 
 // mayRecreate refuses to store a row again that the caller could not see, or that has fields
-// which he may neither read nor write, whatever they had.
+// which it may neither read nor write, whatever they had.
 func (x *restoration) mayRecreate(ctx context.Context) error {
 	if x.isBlind() {
 		return nil

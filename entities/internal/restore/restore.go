@@ -2,7 +2,7 @@
 // call of an undo names. Rows are written through ent's builders, so that hooks, policies and recorded
 // changes are those of any write, and then to the last bit, whatever hooks have added.
 //
-// What belongs here: how one row becomes what it was, and what keeps it from that. What must never: which
+// What belongs here: how one row becomes what it was, and what keeps it from that. Not here: which
 // rows are restored and in which order (framework/run/undo), who may see or write what (package rules),
 // and operations, of which it asks a Host.
 package restore

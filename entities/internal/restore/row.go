@@ -71,7 +71,7 @@ func (x *row) place(field, message string) undo.Place {
 	return undo.Place{Entity: x.of.Entity, Set: x.of.Set, ID: x.of.ID, Field: field, Message: message}
 }
 
-// field is the name of a column as the caller knows it, "" where he does not.
+// field is the name of a column as the caller knows it, "" where it does not.
 func (x *row) field(column string) string {
 	if seen := x.undo.caller.Of(x.k); seen != nil {
 		return seen.ColumnField(column)
@@ -96,7 +96,7 @@ func (x *row) hidesAny() bool {
 }
 
 // failGone notes that there is no such row any more. Where there may be one that the caller does
-// not see, it does not say which: he may never have seen it.
+// not see, it does not say which: it may never have seen it.
 func (x *row) failGone() {
 	p := x.place("", "it was deleted since")
 	if !x.isBlind() && x.undo.caller.Hides(x.k) {

@@ -14,8 +14,8 @@ import (
 
 // What foreign keys do when a row goes is decided by one rule: deleting does to other
 // rows only what the caller might do to them by themselves. It takes rows with it
-// (ON DELETE CASCADE) that he may delete, and clears references (ON DELETE SET NULL)
-// that he may write, in rows that he sees and that the app's policies let him change.
+// (ON DELETE CASCADE) that it may delete, and clears references (ON DELETE SET NULL)
+// that it may write, in rows that it sees and that the app's policies let it change.
 // Rows of schemas that are not exposed are nobody's to delete or to change. Anything
 // else is refused before anything is deleted, unless the entity that is deleted
 // allows it (expose.Entity.Cascades).

@@ -4,7 +4,7 @@
 // ask it), and what may become of rows (View.Permits, CheckReferences, ForbiddenCascade). It joins exposure,
 // scopes and the run's `only`, ent's privacy and interceptors, and the row level security of the database.
 //
-// What belongs here: decisions, and the faults that say them without saying more. What must never:
+// What belongs here: decisions, and the faults that say them without saying more. Not here:
 // operations, what has been written, or a second way to ask a policy.
 package rules
 

@@ -2,7 +2,7 @@
 // of one entity's table, each of them giving back what it left behind, so that a
 // write and its answer are one statement.
 //
-// What belongs here: the text of writing statements. What must never: ent, what
+// What belongs here: the text of writing statements. Not here: ent, what
 // may be written and by whom, or an answer made of anything but what the database
 // gave back.
 package statement

@@ -1,7 +1,7 @@
 // Package transaction is one attempt's transaction of one set: its statements and savepoints, what its
 // errors mean, the client of ent that is bound to it, and what it reads of rows as they are.
 //
-// What belongs here: what is so whoever asks. What must never: who asks and may read or write what
+// What belongs here: what is so whoever asks. Not here: who asks and may read or write what
 // (package rules), and what has been written so far.
 package transaction
 

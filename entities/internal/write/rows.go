@@ -2,7 +2,7 @@
 // with the mutations of one transaction, as the view of its caller lets it. Rows of which nothing of the app
 // has to see each are written by statements of our own, others through ent's builders.
 //
-// What belongs here: operations, and when several rows go together. What must never: the text of statements
+// What belongs here: operations, and when several rows go together. Not here: the text of statements
 // (package statement), a decision who may write what (package rules), or how a call comes here.
 package write
 

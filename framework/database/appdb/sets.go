@@ -1,7 +1,7 @@
 // Package appdb serves sets through drivers that the app opens itself: its own
 // files, its own pools, its own wrappers, which see every statement.
 //
-// What belongs here: transactions over ent's dialect.Driver. What must never: a
+// What belongs here: transactions over ent's dialect.Driver. Not here: a
 // change to the app's tables; they are the app's, and so is their migration.
 package appdb
 

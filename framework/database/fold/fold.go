@@ -1,7 +1,7 @@
 // Package fold compares texts without regard to case, in Go and in the databases: Unicode's full
 // case folding, and one form of what is canonically equivalent.
 //
-// What belongs here: the folding of texts, and how PostgreSQL spells it. What must never: what
+// What belongs here: the folding of texts, and how PostgreSQL spells it. Not here: what
 // is searched, and how.
 package fold
 

@@ -2,8 +2,8 @@
 // pool of connections for all of them, and one transaction per attempt of a run,
 // over all sets that it uses.
 //
-// What belongs here: connections, schemas, locks and transactions. What must
-// never: entities, ent's builders, or what the tables mean.
+// What belongs here: connections, schemas, locks and transactions. Not here:
+// entities, ent's builders, or what the tables mean.
 package postgres
 
 import (

@@ -17,7 +17,7 @@ import (
 )
 
 // unreachableError says why there is no connection, on one line, and what to do. It is for
-// the person at the machine: it names the server.
+// the local operator: it names the server.
 func unreachableError(config *pgx.ConnConfig, err error) error {
 	return fault.Newf(fault.ServiceUnavailable, "PostgreSQL at %s cannot be reached: %s", serverAddress(config), strings.Join(reasons(err), "; ")).
 		WithHint("%s", connectHint(config, err)).Because(err)

@@ -2,8 +2,8 @@
 // at first use, with a fair queue for its writers and transactions that begin as
 // readers.
 //
-// What belongs here: files, connections, locks and transactions. What must
-// never: entities, ent's builders, or what the tables mean.
+// What belongs here: files, connections, locks and transactions. Not here:
+// entities, ent's builders, or what the tables mean.
 package sqlite
 
 import (

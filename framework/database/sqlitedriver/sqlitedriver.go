@@ -3,7 +3,7 @@
 // needs no C compiler and is slower.
 //
 // What belongs here: what differs between the two drivers, and which files this process has
-// connections to. What must never: sets, transactions, and a driver's types outside of it.
+// connections to. Not here: sets, transactions, and a driver's types outside of it.
 package sqlitedriver
 
 import (

@@ -2,7 +2,7 @@
 // SQL dialect.
 //
 // What belongs here: quoting, placeholders, and how each dialect spells what the
-// engine needs. What must never: entities, JSON, or a value written into the
+// engine needs. Not here: entities, JSON, or a value written into the
 // text instead of being bound.
 package sqltext
 

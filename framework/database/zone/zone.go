@@ -1,7 +1,7 @@
 // Package zone knows the time zones of the IANA database by name, and when days begin in them.
 //
-// What belongs here: names of zones, local midnight, and the function of SQLite that says it. What must
-// never: which rows are asked for, or how the other databases spell it.
+// What belongs here: names of zones, local midnight, and the function of SQLite that says it. Not here:
+// which rows are asked for, or how the other databases spell it.
 package zone
 
 import (

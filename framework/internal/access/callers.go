@@ -54,7 +54,7 @@ func (c Config) Callers(app App) (*Callers, error) {
 	return out, nil
 }
 
-// localSubject is the subject of the person at the machine.
+// localSubject is the subject of the local operator.
 var localSubject = auth.Local().Subject
 
 // Authenticate returns the principal of a request: first by the static tokens, then by

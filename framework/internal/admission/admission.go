@@ -2,8 +2,8 @@
 // surface of a server: which hosts and pages may call, who calls, how often, how much of one
 // caller is in flight, and how long a body may be.
 //
-// What belongs here: what is decided before anybody looks at what a request asks for. What
-// must never: how a rejection is written, which is each surface's own.
+// What belongs here: what is decided before anybody looks at what a request asks for. Not here:
+// how a rejection is written, which is each surface's own.
 package admission
 
 import (

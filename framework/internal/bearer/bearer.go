@@ -2,7 +2,7 @@
 // file, for installations that are too small for an identity provider.
 //
 // What belongs here: the Authorization header and its challenge, and the file of tokens.
-// What must never: what a principal may do, which is in package auth and the catalog.
+// Not here: what a principal may do, which is in package auth and the catalog.
 package bearer
 
 import (

@@ -279,7 +279,7 @@ func (c *invocation) printLine(l *line) error {
 	return c.print(text)
 }
 
-// terminal is the ask.Client of the person at the machine.
+// terminal is the ask.Client of the local operator.
 type terminal struct {
 	in   *bufio.Reader
 	out  io.Writer

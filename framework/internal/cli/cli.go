@@ -1,7 +1,7 @@
 // Package cli has the commands that every app has.
 //
-// What belongs here: reading the command line, printing results, exit codes. What must
-// never: the work of a command, which is an operation or a document of the catalog.
+// What belongs here: reading the command line, printing results, exit codes. Not here:
+// the work of a command, which is an operation or a document of the catalog.
 package cli
 
 import (

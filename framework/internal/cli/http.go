@@ -101,7 +101,7 @@ func wantsConsole(v catalog.Values, host string, callers access.Config) (bool, e
 type Address struct {
 	URL     string // of the server, such as http://127.0.0.1:8080
 	Console bool
-	Print   func(line string) // shows a line to the person at the machine
+	Print   func(line string) // shows a line to the local operator
 }
 
 func (c *server) serveHTTP(ctx context.Context, i Instance, address string, shown bool) error {

@@ -280,7 +280,7 @@ func (c *invocation) notStarted(tool, code string, err error, took time.Duration
 	return err
 }
 
-// request calls a code operation as the person at the machine, through the view
+// request calls a code operation as the local operator, through the view
 // of a client that understands code mode.
 func (c *invocation) request(i Instance, id catalog.ID, input json.RawMessage) run.Request {
 	p := auth.Local()

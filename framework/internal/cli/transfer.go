@@ -70,7 +70,7 @@ func (c *scripts) exportRows(ctx context.Context, f transferFlags) error {
 	return nil
 }
 
-// job is what both commands do, on behalf of the person at the machine.
+// job is what both commands do, on behalf of the local operator.
 func (c *invocation) job(i Instance, f transferFlags, format transfer.Format) transfer.Job {
 	p := auth.Local()
 	return transfer.Job{Engine: i.Engine(), View: i.View(p, exposure.Understands), Principal: p, Set: f.set, Entity: f.entity, Format: format}

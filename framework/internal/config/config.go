@@ -1,8 +1,8 @@
 // Package config reads an app's configuration: defaults, then a file, then the
 // environment, then flags, checked as a whole.
 //
-// What belongs here: merging, checking, and reporting every problem with its place. What
-// must never: the meaning of any key, which belongs to the provider that declares it.
+// What belongs here: merging, checking, and reporting every problem with its place. Not here:
+// the meaning of any key, which belongs to the provider that declares it.
 package config
 
 import (

@@ -23,11 +23,11 @@ const Path = "/console"
 type Site struct {
 	URL string // of the server, such as http://127.0.0.1:8080
 	// Authenticate returns the caller of a request with a bearer token. With it people sign in by
-	// a token. If it is nil, they sign in by a link, and are the person at the machine.
+	// a token. If it is nil, they sign in by a link, and are the local operator.
 	Authenticate func(*http.Request) (auth.Principal, error)
 	// Issuer is where people sign in for such a token; nil if they bring one.
 	Issuer Issuer
-	// Print shows a line to the person at the machine: where the console is, and links to sign in
+	// Print shows a line to the local operator: where the console is, and links to sign in
 	// by.
 	Print func(line string)
 	// Home says that the app has pages of its own at "/", which people sign in to by the same
@@ -39,7 +39,7 @@ type Site struct {
 type Options struct {
 	Site
 	Name      string               // of the app
-	Person    auth.Principal       // at the machine
+	Person    auth.Principal       // the local operator
 	Admission *admission.Admission // which hosts and origins are served
 	Clock     func() time.Time     // nil is time.Now
 	Log       *slog.Logger

@@ -1,7 +1,7 @@
 // Package console serves the console, a page for people with a browser: its files, signing in,
 // and sessions.
 //
-// What belongs here: files, links, cookies. What must never: anything that the page does. It
+// What belongs here: files, links, cookies. Not here: anything that the page does. It
 // calls REST and tools as the principal of its session, like any other client.
 package console
 

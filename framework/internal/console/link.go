@@ -15,7 +15,7 @@ const (
 	linkPause   = 5 * time.Second
 )
 
-// links are the link by which the person at the machine signs in. There is one at a time, so
+// links are the link by which the local operator signs in. There is one at a time, so
 // that whoever asks for links makes no other invalid.
 type links struct {
 	clock   func() time.Time

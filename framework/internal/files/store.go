@@ -1,7 +1,7 @@
 // Package files keeps files that callers upload and that scripts create.
 //
 // What belongs here: the bytes of files, what is known of each, who may read them, and how
-// long they are kept. What must never: what a file means to an app, or SQL.
+// long they are kept. Not here: what a file means to an app, or SQL.
 package files
 
 import (

@@ -2,7 +2,7 @@
 // client's own servers behind the app, and takes both back.
 //
 // What belongs here: where clients keep their files, how an entry is written there, and
-// edits that leave everything else in a file as it was. What must never: how an app is
+// edits that leave everything else in a file as it was. Not here: how an app is
 // configured, and how it reaches other servers; both are handed in.
 package install
 

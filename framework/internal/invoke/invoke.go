@@ -2,7 +2,7 @@
 // the form that all protocols share.
 //
 // What belongs here: deadlines of calls, and the JSON of what a tool returns or fails with.
-// What must never: how a protocol carries that.
+// Not here: how a protocol carries that.
 package invoke
 
 import (

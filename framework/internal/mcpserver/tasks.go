@@ -25,7 +25,7 @@ const (
 	maxAllTaskBytes = 128 << 20
 )
 
-// open makes a task for a call, which its caller does not know of yet. It returns nil if he
+// open makes a task for a call, which its caller does not know of yet. It returns nil if that caller
 // has too many, of those that run or of all.
 func (k *tasks) open(t *task, running int) bool {
 	k.mu.Lock()

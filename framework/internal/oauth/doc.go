@@ -4,6 +4,6 @@
 // tokens that were made for it (RFC 8707).
 //
 // What belongs here: tokens, the issuer's keys, the metadata that names the issuer, and
-// challenges. What must never: what a principal may do, which is in package auth and the
+// challenges. Not here: what a principal may do, which is in package auth and the
 // catalog; and the login of people, which is the issuer's.
 package oauth

@@ -3,6 +3,6 @@
 // all as OpenAPI (CONTRACT section 11).
 //
 // What belongs here: how requests become calls of operations, and what they return becomes
-// responses. What must never: a handler for one entity, a check of rights, or a rule about
+// responses. Not here: a handler for one entity, a check of rights, or a rule about
 // data, which are the operations' own.
 package restapi

@@ -9,7 +9,7 @@ import (
 )
 
 // eventIDs makes the ids of events of the positions at which streams stand. Positions count every
-// commit, and a reader must not learn how many there are that he does not see.
+// commit, and a reader must not learn how many hidden ones there are.
 type eventIDs struct {
 	of   *seal.Sealer
 	seal *seal.Stable

@@ -2,7 +2,7 @@
 // the metadata for clients without a token, and the paths that supervisors ask.
 //
 // What belongs here: which path is whose, whether the app can serve, and who may read its metrics.
-// What must never: what the paths serve, and the configuration.
+// Not here: what the paths serve, and the configuration.
 package site
 
 import (

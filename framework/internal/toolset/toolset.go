@@ -3,7 +3,7 @@
 //
 // What belongs here: names, texts and schemas of tools as lists show them, in a form
 // that all clients accept and that costs few tokens; and the operation behind a call.
-// What must never: a protocol, or rights. A call runs the same operation whichever tool
+// Not here: a protocol, or rights. A call runs the same operation whichever tool
 // it came by.
 package toolset
 

@@ -2,7 +2,7 @@
 // and null are two things. Both ways are a run through the operations of entities, with their rights, hooks and
 // validation.
 //
-// What belongs here: the two formats, and the runs. What must never: the command line, and the tables of a
+// What belongs here: the two formats, and the runs. Not here: the command line, and the tables of a
 // database, which backups take whole.
 package transfer
 

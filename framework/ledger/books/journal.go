@@ -3,7 +3,7 @@
 // and who created which set. Books are all of it; package framework takes them once and hands
 // each participant of runs its part.
 //
-// What belongs here: when that is opened, written, tidied up and closed. What must never:
+// What belongs here: when that is opened, written, tidied up and closed. Not here:
 // its tables and statements (package ledger), or the app's entities.
 package books
 

@@ -25,7 +25,7 @@ import (
 // not be the one who agrees.
 const Scope = auth.Approve
 
-// Person is the person at the machine, who may decide about plans.
+// Person is the local operator, who may decide about plans.
 func Person() auth.Principal {
 	p := auth.Local()
 	p.Scopes = append(p.Scopes, Scope)

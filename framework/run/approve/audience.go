@@ -55,7 +55,7 @@ func (d *decision) Foreign() bool {
 }
 
 // AdmitReader refuses an approver who may not name one of the sets that what the run
-// returns may come from: for him the run ends as if there were no such plan.
+// returns may come from: for that caller the run ends as if there were no such plan.
 func (d *decision) AdmitReader(sets []string) error {
 	if !d.Foreign() || !slices.ContainsFunc(sets, func(set string) bool { return !d.applied.by.MayName(set) }) {
 		return nil

@@ -2,7 +2,7 @@
 // kept: a run that needs it is rolled back, and kept as a plan until somebody decides.
 //
 // What belongs here: which runs need approval, plans and how they are read, questions about
-// them, and how a decision is carried out. What must never: where plans are kept (Plans), or
+// them, and how a decision is carried out. Not here: where plans are kept (Plans), or
 // how a run is made to happen once, which applying a plan needs.
 package approve
 

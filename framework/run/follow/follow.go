@@ -1,8 +1,8 @@
 // Package follow is the contract between those who follow the changes of committed runs and what
 // keeps them.
 //
-// What belongs here: what is kept of a commit, in which order, and who may see what of it. What
-// must never: how changes reach anybody (framework/internal/feed), or SQL.
+// What belongs here: what is kept of a commit, in which order, and who may see what of it. Not here:
+// how changes reach anybody (framework/internal/feed), or SQL.
 package follow
 
 import (

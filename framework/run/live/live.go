@@ -1,8 +1,8 @@
 // Package live is the participant that knows which scripts this process runs now, and how far
 // they are.
 //
-// What belongs here: what callers may learn of their own runs while they go on. What must
-// never: how runs ended, which is the journal's, or anything that decides about a run.
+// What belongs here: what callers may learn of their own runs while they go on. Not here:
+// how runs ended, which is the journal's, or anything that decides about a run.
 package live
 
 import (

@@ -1,7 +1,7 @@
 // Package observe is how runs are watched as they happen: for traces and metrics.
 //
 // What belongs here: what an observer hears, W3C's trace context, and the ids by which runs and
-// traces are known. What must never: spans, exporters, or anything that changes what happens.
+// traces are known. Not here: spans, exporters, or anything that changes what happens.
 package observe
 
 import (

@@ -3,7 +3,7 @@
 // time, and a run that was cut off is gone on with.
 //
 // What belongs here: claims on keys, the calls with an effect outside that are noted before
-// they are made, and the contract with the ledger that keeps both. What must never: SQL, or
+// they are made, and the contract with the ledger that keeps both. Not here: SQL, or
 // why a run has to happen once.
 package once
 

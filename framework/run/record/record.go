@@ -1,7 +1,7 @@
 // Package record is the participant that writes the journal: a record of each run, and of
 // each call that was refused before it was one.
 //
-// What belongs here: what a record says of a run. What must never: where records are kept,
+// What belongs here: what a record says of a run. Not here: where records are kept,
 // which is a journal.Sink's business, or any decision that depends on them.
 package record
 

@@ -2,7 +2,7 @@
 // whether they go the same way.
 //
 // What belongs here: what is kept of a run, its form on the shelf, and what counts as a
-// difference. What must never: what a script and its host say to each other, which is the
+// difference. Not here: what a script and its host say to each other, which is the
 // business of the provider that runs scripts (Replayer), or where the shelf stands.
 package replay
 

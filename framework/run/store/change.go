@@ -30,7 +30,7 @@ type Change struct {
 }
 
 // Disclosed returns changes as their caller may hear of them: those of an entity that
-// he may not know of are there without its name, so that the counts are whole.
+// it may not know of are there without its name, so that the counts are whole.
 func Disclosed(changes []Change) []Change { return renameHidden(changes, "") }
 
 // HiddenEntity stands for an entity that the reader may not know of, for people.

@@ -1,7 +1,7 @@
 // Package store is the contract between runs and what holds data.
 //
 // What belongs here: what a run asks of a store, what a store may ask of an attempt, and what
-// they tell each other: changes and receipts. What must never: how an attempt is made, or SQL.
+// they tell each other: changes and receipts. Not here: how an attempt is made, or SQL.
 package store
 
 import (

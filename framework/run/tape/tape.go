@@ -2,7 +2,7 @@
 // approved plan and a replay see the same: clock, random numbers, generated values, and
 // the results of calls that no transaction covers.
 //
-// What belongs here: the tape, and its form as bytes. What must never: attempts, who makes
+// What belongs here: the tape, and its form as bytes. Not here: attempts, who makes
 // calls, or where tapes are kept.
 package tape
 

@@ -1,7 +1,7 @@
 // Package undo restores what a run changed, from what the journal keeps of it.
 //
 // What belongs here: which runs can be undone, in which order rows are restored and by which
-// operations, and what is said of what was not restored. What must never: how a row is read or
+// operations, and what is said of what was not restored. Not here: how a row is read or
 // written, which is the business of its provider (Restoration), or where images are kept
 // (Archive).
 package undo

@@ -300,7 +300,7 @@ func (x *restorer) restore(ctx context.Context) (places []Place, err error) {
 }
 
 // disclosed returns places as the caller may hear of them. Of rows that rules of the app have
-// written and that he may not see, only what keeps the rest from being restored is said.
+// written and that it may not see, only what keeps the rest from being restored is said.
 func (x *restorer) disclosed(places []Place) (out []Place) {
 	v := x.a.Run().View()
 	for _, p := range places {

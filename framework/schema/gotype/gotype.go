@@ -1,7 +1,7 @@
 // Package gotype makes JSON Schemas of Go types, and reads and writes values by them: for
 // functions of plugins and of apps.
 //
-// What belongs here: what encoding/json does to a type, as a schema. What must never: what a
+// What belongs here: what encoding/json does to a type, as a schema. Not here: what a
 // function is for, or how it is called.
 package gotype
 

@@ -1,7 +1,7 @@
 // Package subschema finds the schemas within a JSON Schema. It alone knows at which keywords they
 // are, so that whoever walks or rewrites schemas never takes a name or a value for a keyword.
 //
-// What belongs here: where schemas are in others. What must never: what they mean.
+// What belongs here: where schemas are in others. Not here: what they mean.
 package subschema
 
 import (

@@ -1,6 +1,6 @@
 // Package archive unpacks the archives that plugins come in.
 //
-// What belongs here: .tar.gz and .zip of a stranger, into a folder that nothing leaves. What must never: what
+// What belongs here: .tar.gz and .zip of a stranger, into a folder that nothing leaves. Not here: what
 // the files are.
 package archive
 

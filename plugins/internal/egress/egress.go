@@ -1,7 +1,7 @@
 // Package egress is the one way out of a confined plugin: an HTTP proxy that connects to the hosts which the
 // operator has named, and to no others.
 //
-// What belongs here: the proxy, and how hosts are named. What must never: how the plugin reaches it (package
+// What belongs here: the proxy, and how hosts are named. Not here: how the plugin reaches it (package
 // jail), or what is sent over a connection once it is made.
 package egress
 

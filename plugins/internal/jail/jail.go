@@ -2,7 +2,7 @@
 // system's libraries and the folders that it is given: no other process, no other file, no network but one
 // proxy.
 //
-// What belongs here: the jail, from both sides. What must never: what runs in it and why, which package
+// What belongs here: the jail, from both sides. Not here: what runs in it and why, which package
 // plugins knows, or what the proxy lets through (package egress).
 package jail
 

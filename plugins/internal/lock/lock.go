@@ -1,7 +1,7 @@
 // Package lock holds koan.lock, which says which files the plugins of an app are that were brought
 // from elsewhere.
 //
-// What belongs here: the file's format, and the digest of a plugin. What must never: how a plugin is
+// What belongs here: the file's format, and the digest of a plugin. Not here: how a plugin is
 // fetched, put into its folder or started.
 package lock
 

@@ -1,7 +1,7 @@
 // Package manifests keeps on the disk what plugins have said of themselves, so that a start need not wait for a
 // plugin whose files it has started before.
 //
-// What belongs here: the files. What must never: whether a manifest is acceptable, which package plugins checks each
+// What belongs here: the files. Not here: whether a manifest is acceptable, which package plugins checks each
 // time that it reads one.
 package manifests
 

@@ -1,6 +1,6 @@
 // Package media has files stand for the bytes in results of plugins and of other servers.
 //
-// What belongs here: the handle of a file, and which parts of an output are media. What must never: where files
+// What belongs here: the handle of a file, and which parts of an output are media. Not here: where files
 // are kept, or how a result is read.
 package media
 

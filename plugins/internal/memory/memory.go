@@ -1,7 +1,7 @@
 // Package memory answers what plugins ask during their calls, without an app: from files in memory and from
 // functions that stand for operations.
 //
-// What belongs here: the answers, by the rules of the protocol. What must never: how a plugin is started or called.
+// What belongs here: the answers, by the rules of the protocol. Not here: how a plugin is started or called.
 package memory
 
 import (

@@ -2,8 +2,8 @@
 // servers alike: which of their functions are offered, what effects these have, and how many
 // calls they get at once.
 //
-// What belongs here: reading these keys, and their application to names of functions. What
-// must never: how a plugin or a server is reached, or keys that only one of them has.
+// What belongs here: reading these keys, and their application to names of functions. Not here:
+// how a plugin or a server is reached, or keys that only one of them has.
 package operator
 
 import (

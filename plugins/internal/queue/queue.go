@@ -1,6 +1,6 @@
 // Package queue bounds how many calls a plugin or a server has in flight.
 //
-// What belongs here: waiting for a turn. What must never: what a call is.
+// What belongs here: waiting for a turn. Not here: what a call is.
 package queue
 
 import (

@@ -1,7 +1,7 @@
 // Package reference replaces references in a configuration, such as ${env:TOKEN}, so that
 // secrets are not in anything that is printed or stored.
 //
-// What belongs here: what a reference stands for. What must never: which texts of a
+// What belongs here: what a reference stands for. Not here: which texts of a
 // configuration may have some, or how their values are redacted.
 package reference
 

@@ -1,7 +1,7 @@
 // Package schemasize bounds the schemas that plugins and servers declare, before anything
 // reads them.
 //
-// What belongs here: how large and how deep. What must never: what a schema says.
+// What belongs here: how large and how deep. Not here: what a schema says.
 package schemasize
 
 import "fmt"

@@ -1,6 +1,6 @@
 // Package userdata knows where a user's programs keep their data.
 //
-// What belongs here: the folder by the XDG specification. What must never: what is kept there.
+// What belongs here: the folder by the XDG specification. Not here: what is kept there.
 package userdata
 
 import (

@@ -2,7 +2,7 @@
 // messages of plugin.proto, and what both ends need to agree on before the
 // first of them.
 //
-// What belongs here: the protocol and its limits. What must never: how a plugin
+// What belongs here: the protocol and its limits. Not here: how a plugin
 // is found and kept alive (package plugins) or written (package kit).
 package wire
 

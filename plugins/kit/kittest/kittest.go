@@ -7,7 +7,7 @@
 // It starts no process and opens no connection, so that a test in a bubble of testing/synctest has a clock of its
 // own. Package koantest has the app that runs a built plugin.
 //
-// What belongs here: an app as a function sees it. What must never: anything that a plugin needs to run.
+// What belongs here: an app as a function sees it. Not here: anything that a plugin needs to run.
 package kittest
 
 import (
@@ -37,7 +37,7 @@ import (
 type Operation = func(ctx context.Context, input json.RawMessage) (any, error)
 
 // Options say what the app is like. The zero value is an app without settings, operations and files, on which the
-// person at the machine calls.
+// local operator calls.
 type Options struct {
 	// Settings are what is configured; other settings of the plugin have their defaults.
 	Settings map[string]string

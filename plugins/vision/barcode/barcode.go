@@ -10,7 +10,7 @@
 // QR codes are found by the patterns in their corners, turned upright and enlarged;
 // a library decodes them, and their error correction confirms them.
 //
-// What belongs here: pixels to codes. What must never: where a picture comes
+// What belongs here: pixels to codes. Not here: where a picture comes
 // from, and what a code means.
 package barcode
 

@@ -3,7 +3,7 @@
 // hand, sensor and JPEG each spoil the picture as they do. The same seed makes the
 // same photos, byte for byte.
 //
-// What belongs here: how a photo comes about. What must never: anything from the
+// What belongs here: how a photo comes about. Not here: anything from the
 // package barcode, which is measured by these photos.
 package testphotos
 

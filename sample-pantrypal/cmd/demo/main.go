@@ -2,7 +2,7 @@
 // a fresh data folder, speaks MCP to it as any client would, sends one script
 // with one photo, prints what came of it, and undoes it.
 //
-// What belongs here: starting, asking, printing. What must never: anything of the
+// What belongs here: starting, asking, printing. Not here: anything of the
 // job itself, which is the script's, or a short cut around the protocol.
 package main
 

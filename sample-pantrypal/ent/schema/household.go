@@ -1,8 +1,8 @@
 // Package schema has PantryPal's entities: what a household has, cooks, plans
 // and buys.
 //
-// What belongs here: ent schemas with the annotations that expose them. What
-// must never: seed data, hooks that need the generated client, or any import
+// What belongs here: ent schemas with the annotations that expose them. Not here:
+// seed data, hooks that need the generated client, or any import
 // beyond ent, the annotations and the app's own units.
 package schema
 

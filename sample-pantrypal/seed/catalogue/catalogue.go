@@ -2,7 +2,7 @@
 // what they weigh, products with barcodes, recipes, stores, and two households.
 //
 // What belongs here: that data as files which people can edit, their strict
-// decoding and checking. What must never: a database, a clock, or figures that no
+// decoding and checking. Not here: a database, a clock, or figures that no
 // file says.
 package catalogue
 

@@ -1,7 +1,7 @@
 // Package owned has Go types as apps have them: each keeps itself in the database
 // in a way of its own.
 //
-// What belongs here: types for the schemas of the specimens. What must never:
+// What belongs here: types for the schemas of the specimens. Not here:
 // anything of this repository.
 package owned
 

@@ -1,7 +1,7 @@
 // Package office is the app of the WorkBench data set: mail, calendar, customers, tasks and
 // visits, which stand still at one moment.
 //
-// What belongs here: the app's parts, put together. What must never: what a script does.
+// What belongs here: the app's parts, put together. Not here: what a script does.
 package office
 
 import (

@@ -1,6 +1,6 @@
 // Package seed fills the WorkBench app's default set from the tables of the data set.
 //
-// What belongs here: reading the tables, and their rows as entities. What must never: a
+// What belongs here: reading the tables, and their rows as entities. Not here: a
 // row that is in no table.
 package seed
 

@@ -2,7 +2,7 @@
 // interpreter needs and a workspace, namespaces without another process or a network, no rights, and a filter of
 // system calls.
 //
-// What belongs here: how a process builds its cell and becomes the interpreter. What must never: a language, and which
+// What belongs here: how a process builds its cell and becomes the interpreter. Not here: a language, and which
 // files and arguments its interpreter needs; the pool of such processes (package sandbox).
 package cell
 

@@ -1,7 +1,7 @@
 // Package javascript is JavaScript and TypeScript as a language of scripts, on goja and esbuild.
 //
 // What belongs here: the runtime with SDK, and the conversion of values, calls and errors between a script and its
-// host; what else is JavaScript's is in the packages below. What must never: a process, its confinement and its
+// host; what else is JavaScript's is in the packages below. Not here: a process, its confinement and its
 // frames; other work at package initialisation than variables.
 package javascript
 

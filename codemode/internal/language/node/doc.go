@@ -2,7 +2,7 @@
 // that speaks the frames of a worker. A process runs one script and ends; others wait, warm, for the next ones.
 //
 // What belongs here: which interpreter there is, what its cell shows it, and what its side has to know of SDK; its side
-// itself is JavaScript, in the folder runtime. What must never: the confinement that it shares with other interpreters
+// itself is JavaScript, in the folder runtime. Not here: the confinement that it shares with other interpreters
 // (package cell); the pool of such processes and their limits as the host sees them (package sandbox); the meaning of
 // calls.
 package node

@@ -2,7 +2,7 @@
 // in it that speaks the frames of a worker.
 //
 // What belongs here: which interpreter there is, the confinement that it starts in, and what its side has to know of
-// SDK; its side itself is Python, in the folder runtime. What must never: the pool of such processes and their limits
+// SDK; its side itself is Python, in the folder runtime. Not here: the pool of such processes and their limits
 // as the host sees them (package sandbox); the meaning of calls.
 package python
 

@@ -1,6 +1,6 @@
 // Package sources has the languages of this build as the host of scripts knows them.
 //
-// What belongs here: the list. What must never: an engine that runs scripts; programs that are workers link it with
+// What belongs here: the list. Not here: an engine that runs scripts; programs that are workers link it with
 // package languages, which has the same languages in the same order.
 package sources
 

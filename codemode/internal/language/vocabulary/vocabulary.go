@@ -1,6 +1,6 @@
 // Package vocabulary is what the interpreters of the machine are told of SDK that is the same for all callers.
 //
-// What belongs here: what catalog, bind and fault say, as plain data. What must never: a spelling or a member that one
+// What belongs here: what catalog, bind and fault say, as plain data. Not here: a spelling or a member that one
 // language alone needs.
 package vocabulary
 

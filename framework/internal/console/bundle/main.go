@@ -1,7 +1,7 @@
 // Command bundle makes the files of the console's page from its sources and the npm packages beside them:
 // web/dist, which is committed and embedded.
 //
-// What belongs here: how sources become files. What must never: what runs when a server serves
+// What belongs here: how sources become files. Not here: what runs when a server serves
 // them.
 package main
 

@@ -1,7 +1,7 @@
 // Package blob keeps bytes by name: in a folder, or in a bucket of an S3-compatible server.
 //
 // What belongs here: writing a blob whole or not at all, reading it from any place, listing and
-// deleting. What must never: what a blob is for, or who may read it.
+// deleting. Not here: what a blob is for, or who may read it.
 package blob
 
 import (

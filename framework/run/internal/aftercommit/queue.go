@@ -1,7 +1,7 @@
 // Package aftercommit calls the functions that runs leave for the time after their commit.
 //
-// What belongs here: their queue, its bounds, and what happens to those that fail. What must
-// never: which functions a run has, or anything that its outcome depends on.
+// What belongs here: their queue, its bounds, and what happens to those that fail. Not here:
+// which functions a run has, or anything that its outcome depends on.
 package aftercommit
 
 import (

@@ -1,7 +1,7 @@
 // Package budget bounds what runs make the host hold, in bytes.
 //
 // What belongs here: counting, what gives way to what, and estimating what a JSON text takes once
-// it is decoded. What must never: what is held.
+// it is decoded. Not here: what is held.
 package budget
 
 import (

@@ -1,7 +1,7 @@
 // Package callfault makes the faults that calls end in.
 //
 // What belongs here: what the error of a handler is to its caller, above all where its context
-// is over; refusals of calls. What must never: what a run makes of a fault.
+// is over; refusals of calls. Not here: what a run makes of a fault.
 package callfault
 
 import (

@@ -1,7 +1,7 @@
 // Package conform holds the inputs and outputs of operations against their schemas.
 //
-// What belongs here: whether they fit, and whose fault it is where they do not. What must
-// never: when in a call that is asked.
+// What belongs here: whether they fit, and whose fault it is where they do not. Not here:
+// when in a call that is asked.
 package conform
 
 import (

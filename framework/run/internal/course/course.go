@@ -1,7 +1,7 @@
 // Package course is how an attempt goes: which calls it makes, and why it ends.
 //
-// What belongs here: the count and the records of calls, what may end an attempt, and what did. What
-// must never: what follows from that for the run.
+// What belongs here: the count and the records of calls, what may end an attempt, and what did. Not here:
+// what follows from that for the run.
 package course
 
 import (

@@ -1,6 +1,6 @@
 // Package detached makes calls that may outlive the attempt that waits for them.
 //
-// What belongs here: their goroutines and contexts. What must never: when an attempt has to
+// What belongs here: their goroutines and contexts. Not here: when an attempt has to
 // stop waiting, or what becomes of a result.
 package detached
 

@@ -1,7 +1,7 @@
 // Package progress is what a run has done in all its attempts so far.
 //
-// What belongs here: what an attempt that is rolled back does not undo, and what is committed. What
-// must never: what is done in an attempt until then.
+// What belongs here: what an attempt that is rolled back does not undo, and what is committed. Not here:
+// what is done in an attempt until then.
 package progress
 
 import (

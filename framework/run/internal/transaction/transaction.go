@@ -2,7 +2,7 @@
 // have joined.
 //
 // What belongs here: which sets an attempt may write to, which of its writes are undone
-// together, and how several transactions end as one. What must never: when they end, or whom
+// together, and how several transactions end as one. Not here: when they end, or whom
 // that is announced to.
 package transaction
 

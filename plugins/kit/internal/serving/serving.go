@@ -1,6 +1,6 @@
 // Package serving lets package kittest have the server of a plugin without a process.
 //
-// What belongs here: that one function, which package kit sets. What must never: a server.
+// What belongs here: that one function, which package kit sets. Not here: a server.
 package serving
 
 import (

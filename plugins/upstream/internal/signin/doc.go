@@ -5,7 +5,7 @@
 // which are refreshed here and bound to one server, one URL and one user.
 //
 // What belongs here: everything that sees a token, and the files in which tokens are kept.
-// What must never: MCP, faults and commands, which are package upstream's; and a token, code,
+// Not here: MCP, faults and commands, which are package upstream's; and a token, code,
 // verifier or secret in an error, a log or the arguments of a process.
 package signin
 

@@ -2,7 +2,7 @@
 // what it cooked, ate and threw away.
 //
 // What belongs here: a simulation over the catalogue that gives the same year for
-// the same seed and day, as plain data. What must never: a database, the clock, or
+// the same seed and day, as plain data. Not here: a database, the clock, or
 // numbers that follow from no rule of the simulation.
 package history
 

@@ -1,7 +1,7 @@
 // Package schema has the ent schemas of the household app: copies of mail, meetings,
 // documents and bills that the app keeps itself.
 //
-// What belongs here: the schemas. What must never: rows.
+// What belongs here: the schemas. Not here: rows.
 package schema
 
 import (

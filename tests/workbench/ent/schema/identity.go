@@ -1,7 +1,7 @@
 // Package schema has the ent schemas of the WorkBench app: the tables of that data set,
 // with fields that are named as its description names them.
 //
-// What belongs here: the schemas, and what their fields take. What must never: rows.
+// What belongs here: the schemas, and what their fields take. Not here: rows.
 package schema
 
 import (

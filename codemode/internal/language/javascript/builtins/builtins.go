@@ -6,7 +6,7 @@
 // prototypes which this code uses harms only itself.
 //
 // What belongs here: general built-ins, in JavaScript if they work on objects and in Go if they
-// work on text. What must never: SDK, the network, the system's clock or randomness.
+// work on text. Not here: SDK, the network, the system's clock or randomness.
 package builtins
 
 import (

@@ -7,5 +7,5 @@
 // compiled by esbuild, and runs as the body of an async function too.
 //
 // What belongs here: source text, syntax trees, compiled programs, positions.
-// What must never: running a program, bindings, processes.
+// Not here: running a program, bindings, processes.
 package script

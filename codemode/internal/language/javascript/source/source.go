@@ -1,6 +1,6 @@
 // Package source is JavaScript and TypeScript as the host of scripts knows them: by the text of scripts.
 //
-// What belongs here: what a text refers to, and texts that are made of others. What must never: running a script;
+// What belongs here: what a text refers to, and texts that are made of others. Not here: running a script;
 // a finding about one, which package validate makes in a worker.
 package source
 

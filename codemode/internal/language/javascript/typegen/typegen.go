@@ -2,7 +2,7 @@
 // and Operations of a View (CONTRACT section 3): for all of it, for one entity,
 // and within a budget for a tool's description.
 //
-// What belongs here: text, made deterministically from a View. What must never:
+// What belongs here: text, made deterministically from a View. Not here:
 // knowledge of a provider, or of how a call is made.
 package typegen
 

@@ -2,8 +2,8 @@
 // have, invalid literals in its calls, and globals that the sandbox does not have
 // (CONTRACT section 2, koan.code.validate).
 //
-// What belongs here: pure functions over a compiled script and the bindings. What must
-// never: parsing text itself, running anything, or a finding about a correct script.
+// What belongs here: pure functions over a compiled script and the bindings. Not here:
+// parsing text itself, running anything, or a finding about a correct script.
 // It is linked into the worker, so its imports stay light.
 package validate
 

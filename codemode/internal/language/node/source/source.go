@@ -1,6 +1,6 @@
 // Package source is Node as the host of scripts knows it: by the text of scripts.
 //
-// What belongs here: what a text refers to. What must never: running a script; a finding about one, which the
+// What belongs here: what a text refers to. Not here: running a script; a finding about one, which the
 // interpreter makes.
 package source
 

@@ -1,6 +1,6 @@
 // Package source is Python as the host of scripts knows it: by the text of scripts.
 //
-// What belongs here: what a text refers to, and texts that are made of others. What must never: running a script;
+// What belongs here: what a text refers to, and texts that are made of others. Not here: running a script;
 // a finding about one, which the interpreter makes.
 package source
 

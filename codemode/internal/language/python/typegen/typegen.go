@@ -1,6 +1,6 @@
 // Package typegen writes SDK as Python's type checkers read it: one stub file of a View (CONTRACT section 3a).
 //
-// What belongs here: text, made deterministically from a View. What must never: knowledge of a provider, or of how a
+// What belongs here: text, made deterministically from a View. Not here: knowledge of a provider, or of how a
 // call is made.
 package typegen
 

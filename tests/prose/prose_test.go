@@ -1,0 +1,170 @@
+// Package prose finds patterns of prose that make native readers stumble, in pages, package comments, and
+// the texts that programs print. testdata/left.txt lists how many are left in each file: the list only
+// shrinks. `go test ./tests/prose -update` writes lower counts into it, never higher ones.
+//
+// What belongs here: rules that a pattern can state, and the list. Not here: spelling, or facts.
+package prose
+
+import (
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "write lower counts into testdata/left.txt")
+
+const left = "testdata/left.txt"
+
+// place is one rule in one file.
+type place struct{ file, rule string }
+
+// TestPatternsOnlyShrink counts each pattern in each file, and compares with the list.
+func TestPatternsOnlyShrink(t *testing.T) {
+	listed, found := readLeft(t), map[place][]string{}
+	for _, file := range tracked(t) {
+		var all []string
+		for _, text := range texts(t, file) {
+			all = append(all, sentences(text)...)
+		}
+		for _, r := range append(slices.Clone(rules), howToRules(file)...) {
+			if places := r.find(all); len(places) > 0 {
+				found[place{file, r.name}] = places
+			}
+		}
+	}
+	var lines []string
+	for p, all := range found {
+		switch n := len(all); {
+		case n > listed[p]:
+			t.Errorf("%s: %s %d times, at most %d are listed; %s:\n  %s", p.file, p.rule, n, listed[p], advice(p.rule), strings.Join(all, "\n  "))
+		case n < listed[p] && !*update:
+			t.Errorf("%s: %s %d times, and %d are listed: go test ./tests/prose -update", p.file, p.rule, n, listed[p])
+		}
+		if n := min(len(all), listed[p]); n > 0 {
+			lines = append(lines, fmt.Sprintf("%s %s %d", p.file, p.rule, n))
+		}
+	}
+	for p := range listed {
+		if _, ok := found[p]; !ok && !*update {
+			t.Errorf("%s is listed and not there: go test ./tests/prose -update", p.file)
+		}
+	}
+	if *update {
+		slices.Sort(lines)
+		require.NoError(t, os.WriteFile(left, []byte(strings.Join(lines, "\n")+"\n"), 0o644))
+	}
+}
+
+// howToRules are those for pages that somebody follows step by step.
+func howToRules(file string) []rule {
+	if strings.HasPrefix(file, "docs/howto/") || file == "README.md" {
+		return []rule{{"long-sentence", fmt.Sprintf("at most %d words", longest), longSentences}}
+	}
+	return nil
+}
+
+func advice(name string) string {
+	for _, r := range rules {
+		if r.name == name {
+			return r.write
+		}
+	}
+	return fmt.Sprintf("at most %d words", longest)
+}
+
+// readLeft reads the list.
+func readLeft(t *testing.T) map[place]int {
+	t.Helper()
+	raw, err := os.ReadFile(left)
+	require.NoError(t, err)
+	out := map[place]int{}
+	for line := range strings.Lines(string(raw)) {
+		parts := strings.Fields(line)
+		require.Len(t, parts, 3, line)
+		n, err := strconv.Atoi(parts[2])
+		require.NoError(t, err)
+		out[place{parts[0], parts[1]}] = n
+	}
+	return out
+}
+
+// tracked are the files whose texts people read: pages, and Go that is neither generated nor a test.
+func tracked(t *testing.T) (out []string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md", "*.go")
+	cmd.Dir = "../.."
+	raw, err := cmd.Output()
+	require.NoError(t, err)
+	for file := range strings.Lines(string(raw)) {
+		file = strings.TrimSpace(file)
+		generated := strings.Contains(file, "/ent/") && !strings.Contains(file, "/ent/schema/") || strings.HasSuffix(file, ".pb.go")
+		test := strings.HasSuffix(file, "_test.go") || strings.HasPrefix(file, "tests/") || strings.Contains(file, "/testdata/")
+		if _, err := os.Stat(filepath.Join("../..", file)); err == nil && !generated && (!test || strings.HasPrefix(file, "docs/")) {
+			out = append(out, file)
+		}
+	}
+	require.Greater(t, len(out), 500)
+	return out
+}
+
+// texts are a page, or of a Go file its package comment and each string that has words.
+func texts(t *testing.T, file string) (out []string) {
+	t.Helper()
+	path := filepath.Join("../..", file)
+	raw, err := os.ReadFile(path)
+	require.NoError(t, err)
+	if strings.HasSuffix(file, ".md") {
+		return []string{string(raw)}
+	}
+	parsed, err := parser.ParseFile(token.NewFileSet(), path, raw, parser.ParseComments)
+	require.NoError(t, err)
+	if ast.IsGenerated(parsed) {
+		return nil
+	}
+	if parsed.Doc != nil {
+		out = append(out, parsed.Doc.Text())
+	}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			if s, err := strconv.Unquote(lit.Value); err == nil && strings.Count(s, " ") >= 3 && !strings.Contains(s, "\n\t") {
+				out = append(out, s)
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// TestRulesFind holds each rule to a sentence that it finds and one that it does not.
+func TestRulesFind(t *testing.T) {
+	for name, c := range map[string]struct{ bad, good string }{
+		"who-clause":   {"Who may write may refer to others.", "Who may call?"},
+		"what-clause":  {"What cannot be done without losing data is refused.", "Koan refuses changes that would lose data."},
+		"word-order":   {"Rules, of which the first that matches decides.", "The first match wins."},
+		"negated-noun": {"This is no photo.", "There is no photo."},
+		"causative":    {"`ask` has a person approve them.", "`ask` requires approval."},
+		"else":         {"If it is there, it is used, else say it.", "Say something else."},
+		"of-chain":     {"Questions of a server.", "A server's questions."},
+		"odd-verb":     {"It ends in `conflict`.", "It fails with `conflict`."},
+		"private-term": {"The kernel knows no entity.", "The core knows no entity."},
+		"he-and-text":  {"A caller sees what he may read.", "Callers see what they may read."},
+	} {
+		i := slices.IndexFunc(rules, func(r rule) bool { return r.name == name })
+		require.GreaterOrEqual(t, i, 0, name)
+		require.Len(t, rules[i].find(sentences(c.bad)), 1, "%s: %s", name, c.bad)
+		require.Empty(t, rules[i].find(sentences(c.good)), "%s: %s", name, c.good)
+	}
+	require.Len(t, longSentences(sentences(strings.Repeat("word ", longest+1))), 1)
+	require.Empty(t, longSentences(sentences("|"+strings.Repeat(" cell |", longest+1)+"\n- "+strings.Repeat("word ", longest))))
+}
