@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import json
 from typing import Any, NoReturn
 
 from .encoding import Encoder, NotJSON
+from .jsontext import read
 from .names import did_you_mean, server_module, snake, tool_function
 from .program import compiled, parse
 from .sdk import Method, Namespace, build
@@ -163,7 +163,7 @@ class Checker(ast.NodeVisitor):
         reply = self._session.channel.call(method.operation, body)
         if reply.status == 0:
             return
-        fault = json.loads(reply.body)
+        fault = read(reply.body)
         details = fault.get("details")
         if not isinstance(details, list) or not details:
             details = [{"path": fault.get("path", ""), "message": fault["message"]}]
