@@ -2,6 +2,7 @@ package codemode_test
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -89,6 +90,38 @@ func TestPythonIsValidated(t *testing.T) {
 			require.Contains(t, got, `"code":"`+c.diagnostic+`"`)
 		})
 	}
+}
+
+func TestSearchDeclaresInTheLanguageThatIsAskedFor(t *testing.T) {
+	t.Parallel()
+	h := newPythonHouse(t, nil)
+	declared := func(query, language string) string {
+		given := in{"query": query, "detail": "full", "limit": 1}
+		if language != "" {
+			given["language"] = language
+		}
+		r := h.call(context.Background(), "search", given)
+		require.NoError(t, r.err)
+		var results []struct{ Declaration string }
+		require.NoError(t, json.Unmarshal(r.raw["results"], &results))
+		require.Len(t, results, 1)
+		return results[0].Declaration
+	}
+	require.Contains(t, declared("Note", "python"), "class _NoteMethods: # SDK.Entities.Note\n")
+	require.Contains(t, declared("get note by id", "py"), "def get_by_id(self, id: Union[str, int]")
+	require.NotContains(t, declared("get note by id", "python"), "getById")
+	require.Contains(t, declared("letter", "python"), "class _MailFunctions: # SDK.Mail\n    def send(self, _given: MailSendInput = ..., /, *, to: str = ...)")
+	require.Contains(t, declared("Note", ""), "interface Note")
+	require.Contains(t, declared("Note", "ts"), "interface Note")
+
+	first := newPythonHouse(t, map[string]any{"codeMode.languages": []string{"python"}})
+	r := first.call(context.Background(), "search", in{"query": "letter", "detail": "full"})
+	require.NoError(t, r.err)
+	require.Contains(t, string(r.raw["results"]), "def send(self")
+	r = first.call(context.Background(), "search", in{"query": "letter", "language": "js"})
+	require.Equal(t, fault.CapabilityUnsupported, fault.CodeOf(r.err))
+	r = newHouse(t, nil).call(context.Background(), "search", in{"query": "letter", "language": "python"})
+	require.Equal(t, fault.CapabilityUnsupported, fault.CodeOf(r.err))
 }
 
 func TestPythonThatIsNotThere(t *testing.T) {
