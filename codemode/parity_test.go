@@ -49,6 +49,8 @@ var pairs = map[string]struct {
 	"logs":                   {javascript: "console.log('a', 1); console.warn('b'); SDK.Out.error('c')", python: "import sys\nprint('a', 1)\nprint('b', file=sys.stderr)\nSDK.Out.error('c')"},
 	"a wait":                 {javascript: "await new Promise((r) => setTimeout(r, 20)); globalThis.result = 1", python: "await asyncio.sleep(0.02)\nresult = 1"},
 	"no arguments":           {javascript: "SDK.args", python: "SDK.args"},
+	"the guide's layout":     {javascript: "import * as mail from './servers/mail/index.js'; globalThis.result = await mail.send({to: 'x'})", python: "import servers.mail as mail\nresult = await mail.send({'to': 'x'})"},
+	"the guide's names":      {javascript: "import {noteUpsert} from './servers/koan/index.js'; globalThis.result = (await noteUpsert({model: {id: '7', text: 'x'}})).text", python: "from servers.koan import note_upsert\nresult = (await note_upsert(model={'id': '7', 'text': 'x'})).text"},
 	"a declared result":      {javascript: "const result = 5;", python: "result = 5"},
 	"all of several":         {javascript: "import {send} from '@codemode/servers/mail'; await Promise.all([send({from: 'a'}), send({from: 'b'})])", python: "import servers.mail as mail\nawait asyncio.gather(mail.send({'from': 'a'}), mail.send({'from': 'b'}))", fails: fault.InvalidPayload},
 	"a group of tasks":       {javascript: "import {send} from '@codemode/servers/mail'; await Promise.all([send({from: 'b'})])", python: "import servers.mail as mail\nasync with asyncio.TaskGroup() as g:\n    g.create_task(mail.send({'from': 'b'}))", fails: fault.InvalidPayload},

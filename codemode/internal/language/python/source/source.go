@@ -52,22 +52,8 @@ const client = "mcp_client"
 // computed matches what may lead to any member of a package.
 var computed = regexp.MustCompile(`\b(?:getattr|import_module|__import__|vars|dir|eval|exec|pkgutil|__dict__)\b|\bimport\s*\*`)
 
-var (
-	words   = regexp.MustCompile(`([a-z0-9])([A-Z])`)
-	outside = regexp.MustCompile(`[^\p{L}\p{M}\p{Nd}]+`)
-)
-
-// Module returns the name of a server's module (specs/code-mcp-guide.md): snake_case, without what is no letter and no digit.
-func Module(id string) string {
-	out := strings.Trim(outside.ReplaceAllString(strings.ToLower(words.ReplaceAllString(id, "${1}_${2}")), "_"), "_")
-	if out == "" {
-		return "server"
-	}
-	if '0' <= out[0] && out[0] <= '9' {
-		out = "_" + out
-	}
-	return out
-}
+// Module returns the name of a server's module (specs/code-mcp-guide.md).
+func Module(id string) string { return wire.GuideModule(id) }
 
 // References implements language.Source: a server is referred to where its name or its module's is in the text, or
 // its name in the arguments.
