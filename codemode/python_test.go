@@ -77,6 +77,10 @@ func TestPythonIsValidated(t *testing.T) {
 		"an unknown option": {"SDK.Entities.Note.collection(pagesize=3)", "invalid_argument"},
 		"an unknown server": {"import servers.nobody", "unknown_module"},
 		"no such function":  {"from servers.mail import sent", "unknown_export"},
+		"a needless await":  {"x = await SDK.Entities.Note.all()", "invalid_argument"},
+		"an absent await":   {"import servers.mail as mail\nmail.send(to='x')\nx = 1", "unawaited_promise"},
+		"one by its name":   {"from servers.mail import send\nsend(to='x')\nx = 1", "unawaited_promise"},
+		"an awaited call":   {"from servers.mail import send\nawait send(to='x')\nsend(to='y')", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := h.call(context.Background(), "validate", in{"code": c.code, "language": "python"})
