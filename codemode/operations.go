@@ -99,6 +99,12 @@ var searchMembers = members{
 	{name: "query", required: true, check: isString, schema: map[string]any{"type": "string", "description": "Words; \"\" lists everything."}},
 	choice("detail", "", detailName, detailSummary, detailFull),
 	whole("limit", "", defaultHits, maxHits),
+	languageMember(),
+}
+
+// withoutLanguage returns members without the language, for an app that has one kind of declarations.
+func (ms members) withoutLanguage() members {
+	return slices.DeleteFunc(slices.Clone(ms), func(m member) bool { return m.name == languageName })
 }
 
 // The output schemas describe success; surfaces admit the fault shape beside it.
@@ -158,11 +164,19 @@ func (k koanFace) validateOperation() *catalog.Operation {
 	}
 }
 
+// searchMembers are those of search in this app.
+func (k koanFace) searchMembers() members {
+	if names := k.scripts.languageNames(); slices.Contains(names, languagePython) {
+		return searchMembers.withLanguages(names)
+	}
+	return searchMembers.withoutLanguage()
+}
+
 func (k koanFace) searchOperation() *catalog.Operation {
 	return &catalog.Operation{
 		ID: catalog.CodeID(faceKoan, "search"),
 		Contract: catalog.Contract{
-			Input: searchMembers.schema(), Output: json.RawMessage(searchOutput), Proven: true,
+			Input: k.searchMembers().schema(), Output: json.RawMessage(searchOutput), Proven: true,
 			Effects: catalog.Effects{ReadOnly: true, Idempotent: true},
 			Example: json.RawMessage(`{"query":"list"}`),
 		},

@@ -2,6 +2,7 @@ package codemode_test
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -76,6 +77,10 @@ func TestPythonIsValidated(t *testing.T) {
 		"an unknown option": {"SDK.Entities.Note.collection(pagesize=3)", "invalid_argument"},
 		"an unknown server": {"import servers.nobody", "unknown_module"},
 		"no such function":  {"from servers.mail import sent", "unknown_export"},
+		"a needless await":  {"x = await SDK.Entities.Note.all()", "invalid_argument"},
+		"an absent await":   {"import servers.mail as mail\nmail.send(to='x')\nx = 1", "unawaited_promise"},
+		"one by its name":   {"from servers.mail import send\nsend(to='x')\nx = 1", "unawaited_promise"},
+		"an awaited call":   {"from servers.mail import send\nawait send(to='x')\nsend(to='y')", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := h.call(context.Background(), "validate", in{"code": c.code, "language": "python"})
@@ -89,6 +94,38 @@ func TestPythonIsValidated(t *testing.T) {
 			require.Contains(t, got, `"code":"`+c.diagnostic+`"`)
 		})
 	}
+}
+
+func TestSearchDeclaresInTheLanguageThatIsAskedFor(t *testing.T) {
+	t.Parallel()
+	h := newPythonHouse(t, nil)
+	declared := func(query, language string) string {
+		given := in{"query": query, "detail": "full", "limit": 1}
+		if language != "" {
+			given["language"] = language
+		}
+		r := h.call(context.Background(), "search", given)
+		require.NoError(t, r.err)
+		var results []struct{ Declaration string }
+		require.NoError(t, json.Unmarshal(r.raw["results"], &results))
+		require.Len(t, results, 1)
+		return results[0].Declaration
+	}
+	require.Contains(t, declared("Note", "python"), "class _NoteMethods: # SDK.Entities.Note\n")
+	require.Contains(t, declared("get note by id", "py"), "def get_by_id(self, id: Union[str, int]")
+	require.NotContains(t, declared("get note by id", "python"), "getById")
+	require.Contains(t, declared("letter", "python"), "class _MailFunctions: # SDK.Mail\n    def send(self, _given: MailSendInput = ..., /, *, to: str = ...)")
+	require.Contains(t, declared("Note", ""), "interface Note")
+	require.Contains(t, declared("Note", "ts"), "interface Note")
+
+	first := newPythonHouse(t, map[string]any{"codeMode.languages": []string{"python"}})
+	r := first.call(context.Background(), "search", in{"query": "letter", "detail": "full"})
+	require.NoError(t, r.err)
+	require.Contains(t, string(r.raw["results"]), "def send(self")
+	r = first.call(context.Background(), "search", in{"query": "letter", "language": "js"})
+	require.Equal(t, fault.CapabilityUnsupported, fault.CodeOf(r.err))
+	r = newHouse(t, nil).call(context.Background(), "search", in{"query": "letter", "language": "python"})
+	require.Equal(t, fault.CapabilityUnsupported, fault.CodeOf(r.err))
 }
 
 func TestPythonThatIsNotThere(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/koan-go/koan/codemode/internal/bind"
+	"github.com/koan-go/koan/codemode/internal/language"
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
 )
@@ -36,18 +37,25 @@ type found struct {
 
 // searchInput is the input of koan.code.search.
 type searchInput struct {
-	query, detail string
-	limit         int
+	query, detail, language string
+	limit                   int
 }
 
 func decodeSearch(in catalog.Input) (catalog.Decoded, error) {
 	v, err := searchMembers.read(in.JSON)
-	return catalog.Decoded{Value: searchInput{v.text("query"), cmp.Or(v.text("detail"), detailSummary), int(cmp.Or(v.number("limit"), defaultHits))}}, err
+	return catalog.Decoded{Value: searchInput{v.text("query"), cmp.Or(v.text("detail"), detailSummary), v.text(languageName), int(cmp.Or(v.number("limit"), defaultHits))}}, err
 }
 
 // search serves koan.code.search.
 func (k koanFace) search(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
 	in := call.Decoded().(searchInput)
+	if in.language == "" {
+		in.language = k.scripts.config().limits.languages[0]
+	}
+	if err := k.scripts.admitLanguage(in.language); err != nil {
+		return nil, err
+	}
+	finds := sourceOf(in.language).Finds()
 	call, missing, release := k.scripts.tools.await(ctx, call, everyServer, nil)
 	defer func() { release() }()
 	v := call.View()
@@ -71,7 +79,7 @@ func (k koanFace) search(ctx context.Context, call catalog.Call) (json.RawMessag
 		case detailName:
 			f.Summary = ""
 		case detailFull:
-			f.Declaration = declare(v, h, declared)
+			f.Declaration = declare(finds, v, h, declared)
 		}
 		out.Results = append(out.Results, f)
 	}
@@ -86,18 +94,18 @@ func describe(v *catalog.View, h catalog.Hit) (name, summary string) {
 	return sdkName(v, h.Operation.ID), h.Operation.Summary
 }
 
-// declare returns a hit's declaration; those of one search can be pasted together.
-func declare(v *catalog.View, h catalog.Hit, declared map[string]bool) (text string) {
+// declare returns a hit's declaration in a language; those of one search can be pasted together.
+func declare(finds language.Finds, v *catalog.View, h catalog.Hit, declared map[string]bool) (text string) {
 	switch {
 	case h.Resource != nil:
 		declared[h.Resource.Name] = true
-		text, _ = types.Block(v, h.Resource.Name)
+		text, _ = finds.Block(v, h.Resource.Name)
 	case h.Operation.ID.Kind == catalog.KindEntity:
 		owner := h.Operation.ID.Owner
-		text, _ = types.Method(v, h.Operation.ID, !declared[owner])
+		text, _ = finds.Method(v, h.Operation.ID, !declared[owner])
 		declared[owner] = true
 	default:
-		text, _ = types.Function(v, h.Operation.ID)
+		text, _ = finds.Function(v, h.Operation.ID)
 	}
 	return text
 }

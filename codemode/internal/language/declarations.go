@@ -10,6 +10,8 @@ import (
 // Types writes what a language says of SDK and of the modules of servers: the declarations of types for a View. The
 // same View, or one with the same content, gives the same text. Budgets are in bytes.
 type Types interface {
+	Finds
+
 	// Declarations returns everything that a script of a View can call, as a file that needs no other.
 	Declarations(v *catalog.View) string
 	// Entity returns the declarations of one entity, as a file that needs no other. ok is false if the View does not
@@ -18,14 +20,6 @@ type Types interface {
 	// Modules returns the declarations of everything that a script of a View can import, as a file that needs no other.
 	Modules(v *catalog.View, app bind.App) string
 
-	// Block returns the declarations of one entity with its methods; those that Block, Method and Function return can
-	// be pasted together in any combination. ok is false if the View does not have the entity.
-	Block(v *catalog.View, name string) (text string, ok bool)
-	// Method returns the signatures of the SDK methods of an entity's operation, with or without the entity's fields.
-	// ok is false if scripts cannot call it.
-	Method(v *catalog.View, id catalog.ID, fields bool) (text string, ok bool)
-	// Function returns the declaration of the function of a plugin or a server. ok is false if scripts cannot call it.
-	Function(v *catalog.View, id catalog.ID) (text string, ok bool)
 	// ModuleFunction returns the declaration of one function of a server's module, by its place among the tools.
 	ModuleFunction(v *catalog.View, s *bind.Server, tool int) string
 
@@ -43,6 +37,18 @@ type Types interface {
 	ActionLines(v *catalog.View) string
 	// ModuleNames returns a line for each server of a View: the names of its functions, as many as there is room for.
 	ModuleNames(v *catalog.View, app bind.App, budget int) string
+}
+
+// Finds declares what a search finds. What its methods return for one View can be pasted together in any combination,
+// as far as the language lets a class be declared in parts.
+type Finds interface {
+	// Block returns the declarations of one entity with its methods. ok is false if the View does not have the entity.
+	Block(v *catalog.View, name string) (text string, ok bool)
+	// Method returns the signatures of the SDK methods of an entity's operation, with or without the entity's fields.
+	// ok is false if scripts cannot call it.
+	Method(v *catalog.View, id catalog.ID, fields bool) (text string, ok bool)
+	// Function returns the declaration of the function of a plugin or a server. ok is false if scripts cannot call it.
+	Function(v *catalog.View, id catalog.ID) (text string, ok bool)
 }
 
 // NameLine returns a line of names within a budget in bytes, which ends with how many more there are, and the names

@@ -1,6 +1,9 @@
 package javascript
 
 import (
+	"regexp"
+	"slices"
+
 	"github.com/dop251/goja"
 
 	"github.com/koan-go/koan/codemode/internal/language/javascript/script"
@@ -34,13 +37,16 @@ func (m jobModules) Exports(path string) ([]string, bool) {
 	case wire.ModuleErrors:
 		return wire.ErrorClasses, true
 	}
-	s := m.server(path)
+	s, guide := wire.ServerAt(m.servers, path)
 	if s == nil || s.Any != "" {
 		return nil, s != nil
 	}
 	out := make([]string, 0, len(s.Tools)+1)
 	for _, t := range s.Tools {
 		out = append(out, t.Export)
+		if guide {
+			out = append(out, wire.GuideFunction(t.Name))
+		}
 	}
 	for _, g := range s.Groups {
 		out = append(out, g.Name)
@@ -48,15 +54,8 @@ func (m jobModules) Exports(path string) ([]string, bool) {
 	return append(out, wire.MetaExport), true
 }
 
-func (m jobModules) server(path string) *wire.Server {
-	id, ok := wire.ServerOf(path)
-	for i := range m.servers {
-		if ok && m.servers[i].ID == id {
-			return &m.servers[i]
-		}
-	}
-	return nil
-}
+// inGuide matches the paths of servers' modules in the guide's layout.
+var inGuide = regexp.MustCompile(`^\./servers/[^/]+/index\.js$`)
 
 // anyModule accepts every module of a server. It is for declarations of actions, which are
 // read before there is a catalog.
@@ -69,7 +68,7 @@ func (anyModule) Paths() []string { return jobModules{}.Paths() }
 
 // Exports implements script.Modules.
 func (anyModule) Exports(path string) ([]string, bool) {
-	if _, server := wire.ServerOf(path); server {
+	if _, server := wire.ServerOf(path); server || inGuide.MatchString(path) {
 		return nil, true
 	}
 	return jobModules{}.Exports(path)
@@ -79,7 +78,8 @@ func (anyModule) Exports(path string) ([]string, bool) {
 // that it does not export.
 func importFailed(path, name, message string) *fault.Fault {
 	code := fault.CapabilityUnsupported
-	switch _, server := wire.ServerOf(path); {
+	_, server := wire.ServerOf(path)
+	switch server = server || inGuide.MatchString(path); {
 	case server && name != "":
 		code = fault.ToolNotFound
 	case server:
@@ -107,13 +107,13 @@ func (ms *modules) load(path string) *goja.Object {
 	}
 	m := jobModules{ms.job.Bindings.Servers}
 	o := ms.js.vm.CreateObject(nil)
-	switch server := m.server(path); {
+	switch server, guide := wire.ServerAt(m.servers, path); {
 	case path == wire.ModuleDiscovery:
 		ms.discovery(o)
 	case path == wire.ModuleErrors:
 		o = ms.js.base.errors.classes
 	case server != nil:
-		ms.serverModule(o, server)
+		ms.serverModule(o, server, guide)
 	default:
 		f := importFailed(path, "", "there is no module "+quote(path)+fault.DidYouMean(path, m.Paths())).
 			WithHint("Import one of these: %s.", script.Listed(m.Paths()))
@@ -125,21 +125,26 @@ func (ms *modules) load(path string) *goja.Object {
 
 func quote(s string) string { return `"` + fault.Clip(s, 80) + `"` }
 
-// serverModule adds a function per tool, the groups, and __meta__ to the module of a server.
-func (ms *modules) serverModule(o *goja.Object, server *wire.Server) {
+// serverModule adds a function per tool, the groups, and __meta__ to the module of a server. guide says that functions
+// have the guide's names too, where no tool's own is the same.
+func (ms *modules) serverModule(o *goja.Object, server *wire.Server, guide bool) {
 	if server.Any != "" { // as the prototype, which a namespace of esbuild's keeps
 		_ = o.SetPrototype(ms.js.vm.NewDynamicObject(&dynamicServer{calls: ms.calls, id: server.Any, module: server}))
 	}
 	tools := make([]any, len(server.Tools))
 	for i := range server.Tools {
 		t := &server.Tools[i]
-		ms.js.export(o, t.Export, ms.calls.asyncFunction(t.Export, 1, callee{server, t, t.ID}, func(c goja.FunctionCall, out []byte) []byte {
+		f := ms.calls.asyncFunction(t.Export, 1, callee{server, t, t.ID}, func(c goja.FunctionCall, out []byte) []byte {
 			in, ok := ms.inputs.encode(out, c.Argument(0), place{entity: server.Ordered})
 			if !ok {
 				in = append(in, "{}"...)
 			}
 			return in
-		}))
+		})
+		ms.js.export(o, t.Export, f)
+		if name := wire.GuideFunction(t.Name); guide && !slices.ContainsFunc(server.Tools, func(other wire.Tool) bool { return other.Export == name }) && o.Get(name) == nil {
+			ms.js.export(o, name, f)
+		}
 		about := ms.js.vm.NewObject()
 		ms.js.export(about, "toolName", ms.js.vm.ToValue(t.Name))
 		ms.js.export(about, "exportName", ms.js.vm.ToValue(t.Export))

@@ -237,6 +237,7 @@ func (r *runtime) run() error {
 	if err := r.sdk.bind(); err != nil {
 		return err
 	}
+	r.bindExit()
 	value, err := r.execution.execute()
 	if err == nil {
 		err = r.resolveResult(value)
@@ -300,6 +301,9 @@ func (r *runtime) checkInput(id string, input []byte) *fault.Fault {
 // resolveResult sets the result, which is the script's value unless a global takes precedence
 // (CONTRACT section 2).
 func (r *runtime) resolveResult(value goja.Value) error {
+	if err := r.exitStatus(); err != nil {
+		return err
+	}
 	names := []string{wire.ResultName, "result"}
 	switch {
 	case r.job.Action: // its globals are not results

@@ -56,6 +56,7 @@ type host struct {
 	started []uint32
 	outputs map[uint32]json.RawMessage
 	emitted []string
+	logs    []string
 }
 
 var answers = map[string]string{
@@ -119,7 +120,7 @@ func (h *host) Next(ctx context.Context, most time.Duration) (uint32, json.RawMe
 
 func (h *host) Progress(float64, float64, string) {}
 func (h *host) Emit(_ int, v json.RawMessage)     { h.emitted = append(h.emitted, string(v)) }
-func (h *host) Log(wire.Log)                      {}
+func (h *host) Log(l wire.Log)                    { h.logs = append(h.logs, l.Level+": "+l.Message) }
 
 var bindings = wire.Bindings{
 	Version:   "1",

@@ -47,6 +47,12 @@ func TestResults(t *testing.T) {
 		"a package by require":        {"require('greeting').hello('me')", `"hello me"`},
 		"random numbers":              {"import { randomUUID, randomBytes, randomInt } from 'node:crypto';\n[typeof Math.random(), randomUUID().length, randomBytes(4).length, randomInt(3) < 3, crypto.getRandomValues(new Uint8Array(2)).length, crypto.randomUUID()[14]]", `["number",36,4,true,2,"4"]`},
 		"an event emitter":            {"import { EventEmitter, once } from 'node:events';\nconst e = new EventEmitter();\nsetImmediate(() => e.emit('x', 1));\nawait once(e, 'x')", `[1]`},
+		"a declared result":           {"const a = 1;\nconst result = { a };", `{"a":1}`},
+		"a declared result, returned": {"if (SDK.args.none) return 1;\nlet result = 2;", `2`},
+		"an exported result":          {"export const result = 3;", `3`},
+		"a time limit":                {"const s = AbortSignal.timeout(60_000);\nawait new Promise((ok) => s.addEventListener('abort', ok));\ns.reason.name", `"TimeoutError"`},
+		"prototypes with members":     {"Object.prototype.fault = { code: 'internal' };\nObject.prototype.set = 'x';\n1", `1`},
+		"members of a server":         {"Object.keys(SDK.Servers.github)", `["listIssues"]`},
 		"the environment":             {"Object.keys(process.env).filter((n) => /KOAN|TOKEN/.test(n))", `[]`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -225,4 +231,25 @@ await new Promise((r) => setTimeout(r, 1234.5));
 	third, _ := execute(t, other)
 	require.Nil(t, third.Fault, "%+v", third.Fault)
 	require.NotEqual(t, string(first.Result), string(third.Result))
+}
+
+// A script's logs say what it has left behind without a word, and what is written to the standard streams.
+func TestWhatIsLeftBehindIsLogged(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		code string
+		logs []string
+	}{
+		"a call that is not awaited":   {"import { search } from './servers/github/index.js';\nsearch({ q: 'x' });\nglobalThis.result = 1", []string{"warn: Nothing has awaited the promise of search(...) in line 2, so the script went on without its result. Write await before the call, unless that is meant."}},
+		"calls that are awaited":       {"import { search } from './servers/github/index.js';\nconst a = search({ q: 'x' });\nawait Promise.all([a, search({}).then(() => 1)]);\nawait a;\nglobalThis.result = 1", nil},
+		"a result with half a letter":  {"({ 'a/b': ['\\ud800'] })", []string{`warn: in the result, at "/a~1b/0": the text is not valid Unicode: it has half of a surrogate pair, or bytes that are not UTF-8. U+FFFD takes its place.`}},
+		"an assertion":                 {"console.assert(false, 'no'); console.assert(true)", []string{"error: Assertion failed: no"}},
+		"what descriptors are written": {"import fs from 'node:fs';\nfs.writeFileSync(1, 'a\\n');\nawait new Promise((ok) => fs.write(2, 'b\\n', ok))", []string{"info: a", "warn: b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, h := execute(t, job(c.code))
+			require.Nil(t, r.Fault, "%+v", r.Fault)
+			require.Equal(t, c.logs, h.logs)
+		})
+	}
 }

@@ -33,7 +33,7 @@ func (p process) cell() (*cell.Cell, error) {
 		shown = append(shown, p.Sites...)
 	}
 	return &cell.Cell{
-		Path: p.Path, Shown: shown, Side: side,
+		Path: p.Path, Shown: shown, Side: side, Apart: true,
 		Args: []string{"-s", "-S", "-B", "-X", "utf8", "-c", "import sys; sys.path.insert(0, '" + cell.Home + "'); from koan_runtime.zygote import main; main()"},
 		Env: []string{
 			"PYTHONHASHSEED=0", "PYTHONSAFEPATH=1", "TZ=UTC", "HOME=" + cell.Workspace, "TMPDIR=" + cell.Workspace, "LC_ALL=C.UTF-8", "LANG=C.UTF-8",

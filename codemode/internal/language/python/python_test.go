@@ -55,6 +55,7 @@ type host struct {
 	started []uint32
 	outputs map[uint32]json.RawMessage
 	emitted []string
+	logs    []string
 }
 
 var answers = map[string]string{
@@ -118,14 +119,14 @@ func (h *host) Next(ctx context.Context, most time.Duration) (uint32, json.RawMe
 
 func (h *host) Progress(float64, float64, string) {}
 func (h *host) Emit(_ int, v json.RawMessage)     { h.emitted = append(h.emitted, string(v)) }
-func (h *host) Log(wire.Log)                      {}
+func (h *host) Log(l wire.Log)                    { h.logs = append(h.logs, l.Level+": "+l.Message) }
 
 var bindings = wire.Bindings{
 	Version:   "1",
 	Entities:  []wire.Entity{{Name: "Todo", Ops: []string{"collection", "get-by-id", "count", "aggregate", "new", "create", "upsert", "upsert-many", "patch", "delete", "delete-many", "update-by-query", "delete-by-query"}}},
 	Domains:   []wire.Domain{{Name: "Weather", Functions: []wire.Function{{Name: "forecast", ID: "plugin::weather.forecast"}}}},
 	Upstreams: []wire.Domain{{Name: "github", Functions: []wire.Function{{Name: "listIssues", ID: "upstream::github::list-issues"}}}},
-	Servers:   []wire.Server{{ID: "github", Name: "GitHub", Tools: []wire.Tool{{Name: "list-issues", Export: "listIssues", ID: "upstream::github::list-issues"}, {Name: "search", Export: "search", ID: "upstream::github::search"}, {Name: "fail", Export: "fail", ID: "upstream::github::fail"}}}},
+	Servers:   []wire.Server{{ID: "github", Name: "GitHub", Tools: []wire.Tool{{Name: "list-issues", Export: "listIssues", ID: "upstream::github::list-issues"}, {Name: "search", Export: "search", ID: "upstream::github::search"}, {Name: "fail", Export: "fail", ID: "upstream::github::fail"}}}, {ID: "koan", Ordered: true, Tools: []wire.Tool{{Name: "todo.collection", Export: "todoCollection", ID: "koan::Todo.collection"}}}},
 }
 
 func job(code string) *wire.Job {

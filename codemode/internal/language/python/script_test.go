@@ -1,6 +1,7 @@
 package python_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -35,6 +36,19 @@ func TestResults(t *testing.T) {
 		"an absent module":           {"try:\n    import numpy\nexcept ImportError:\n    result = 'none'", `"none"`},
 		"hasattr":                    {"hasattr(SDK.Entities, 'Nothing')", `false`},
 		"SDK by an import":           {"from koan import SDK as sdk, KoanError\nsdk is SDK and issubclass(KoanError, Exception)", `true`},
+		"integers of any size":       {"len(str(10 ** 5000)), len((10 ** 5000,)), 10 ** 20", `[5001,1,"100000000000000000000"]`},
+		"paths, deques, namespaces":  {"from pathlib import Path\nfrom collections import deque\nfrom types import SimpleNamespace\n[Path('/a'), deque([1]), SimpleNamespace(a=1)]", `["/a",[1],{"a":1}]`},
+		"keys with slashes":          {"{'/'.join('a' * 300): {'~': [1]}}", `{"` + strings.Repeat("a/", 299) + `a":{"~":[1]}}`},
+		"a deep result":              {"x = 1\nfor _ in range(190): x = [x]\nx", strings.Repeat("[", 190) + "1" + strings.Repeat("]", 190)},
+		"exit()":                     {"result = 1\nexit()", `1`},
+		"changed modules of ours":    {"import json, os, struct, builtins\njson.dumps = json.loads = os.write = os.read = struct.pack = None\njson.JSONEncoder.encode = json.JSONDecoder.decode = None\nbuiltins.len = lambda x: 0\nSDK.Entities.Todo.count()", `2`},
+		"bytes on standard output":   {"import sys\nsys.stdout.reconfigure(encoding='utf-8')\n[sys.stdout.buffer.write('ä\\n'.encode()), sys.stdout.fileno()]", `[3,1]`},
+		"a descriptor to write to":   {"import os, faulthandler\nfaulthandler.enable()\nos.write(1, b'x\\n') + os.write(2, b'yy\\n')", `5`},
+		"a circle for json":          {"import json\nx = []\nx.append(x)\ntry:\n    json.dumps(x)\nexcept ValueError as e:\n    result = str(e)", `"Circular reference detected"`},
+		"copies of rows":             {"r = SDK.Entities.Todo.first_page(1)\n[(r | {'page': 9}).page, r.copy().page]", `[9,1]`},
+		"a group of errors":          {"from servers.github import search, fail\nr = await asyncio.gather(search(q='x'), fail(), return_exceptions=True)\n[type(x).__name__ for x in r]", `["Row","ToolCallError"]`},
+		"the guide's client":         {"from client.mcp_client import call_tool\nawait call_tool(server_id='github', name='list-issues', arguments={'state': 'open'})", `[{"number":1}]`},
+		"options of koan's tools":    {"import servers.koan as koan\n(await koan.todo_collection(page_size=2)).totalCount", `2`},
 		"modules of the library":     {"import sqlite3, xml.etree.ElementTree, statistics\nstatistics.mean([1, 3])", `2`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -83,19 +97,25 @@ func TestFaults(t *testing.T) {
 		of            fault.Code
 		line, column  int
 	}{
-		"an exception":          {"def f():\n    raise ValueError('no')\nx = 1\nf()", "ValueError: no", fault.ScriptError, 2, 5},
-		"a syntax error":        {"x = 1\ny = (", "SyntaxError: '(' was never closed", fault.SyntaxError, 2, 5},
-		"an uncaught fault":     {"\nSDK.Entities.Todo.get_by_id('9')", `no Todo has the id "9"`, fault.NotFound, 2, 1},
-		"an absent module":      {"import numpy", "No module named 'numpy'; scripts can import the standard library, servers, koan.errors", fault.CapabilityUnsupported, 1, 1},
-		"an unknown entity":     {"SDK.Entities.Tudo.all()", "AttributeError: SDK.Entities has no 'Tudo'; did you mean 'Todo'?; it has Todo", fault.ScriptError, 1, 1},
-		"a limit, even caught":  {"try:\n    SDK.Entities.Todo.create({})\nexcept BaseException:\n    pass\nresult = 1", "too many calls", fault.SDKCallsExceeded, 2, 5},
-		"a status":              {"import sys\nsys.exit(3)", "the script ended with the status 3", fault.ScriptError, 0, 0},
-		"bytes":                 {"b'x'", "the result is not JSON: bytes are not JSON", fault.ScriptError, 0, 0},
-		"recursion":             {"def f(): return f()\nf()", "RecursionError: maximum recursion depth exceeded", fault.ScriptError, 1, 0},
-		"an endless loop":       {"while True:\n    try:\n        pass\n    except BaseException:\n        pass", "", fault.Timeout, 0, 0},
-		"memory":                {"x = []\nwhile True:\n    x.append(bytearray(1 << 20))", "", fault.MemoryExceeded, 0, 0},
-		"one large allocation":  {"x = bytearray(1 << 30)", "", fault.MemoryExceeded, 0, 0},
-		"a wait without an end": {"await asyncio.Future()", "", fault.NeverSettled, 1, 0},
+		"an exception":                    {"def f():\n    raise ValueError('no')\nx = 1\nf()", "ValueError: no", fault.ScriptError, 2, 5},
+		"a syntax error":                  {"x = 1\ny = (", "SyntaxError: '(' was never closed", fault.SyntaxError, 2, 5},
+		"an uncaught fault":               {"\nSDK.Entities.Todo.get_by_id('9')", `no Todo has the id "9"`, fault.NotFound, 2, 1},
+		"an absent module":                {"import numpy", "No module named 'numpy'; scripts can import the standard library, servers, koan.errors", fault.CapabilityUnsupported, 1, 1},
+		"an unknown entity":               {"SDK.Entities.Tudo.all()", "AttributeError: SDK.Entities has no 'Tudo'; did you mean 'Todo'?; it has Todo", fault.ScriptError, 1, 1},
+		"a limit, even caught":            {"try:\n    SDK.Entities.Todo.create({})\nexcept BaseException:\n    pass\nresult = 1", "too many calls", fault.SDKCallsExceeded, 2, 5},
+		"a status":                        {"import sys\nsys.exit(3)", "the script ended with the status 3", fault.ScriptError, 0, 0},
+		"bytes":                           {"b'x'", "the result is not JSON: bytes are not JSON", fault.ScriptError, 0, 0},
+		"recursion":                       {"def f(): return f()\nf()", "RecursionError: maximum recursion depth exceeded", fault.ScriptError, 1, 0},
+		"an endless loop":                 {"while True:\n    try:\n        pass\n    except BaseException:\n        pass", "", fault.Timeout, 0, 0},
+		"memory":                          {"x = []\nwhile True:\n    x.append(bytearray(1 << 20))", "", fault.MemoryExceeded, 0, 0},
+		"one large allocation":            {"x = bytearray(1 << 30)", "", fault.MemoryExceeded, 0, 0},
+		"a task's error that nothing saw": {"from servers.github import fail\nt = asyncio.create_task(fail())\nawait asyncio.sleep(0.01)\nresult = 1", "it failed", fault.UpstreamError, 2, 0},
+		"a group of faults":               {"from servers.github import fail\nasync with asyncio.TaskGroup() as g:\n    g.create_task(fail())", "it failed", fault.UpstreamError, 3, 0},
+		"a status with a text":            {"import sys\nsys.exit('out of milk')", "the script ended with the status 1: out of milk", fault.ScriptError, 2, 1},
+		"a note":                          {"e = ValueError('x')\ne.add_note('look here')\nraise e", "ValueError: x\nlook here", fault.ScriptError, 3, 1},
+		"half a character":                {"SDK.Entities.Todo.count({'title': 'a\\ud800'})", "the text is not valid Unicode: it has half of a surrogate pair, or bytes that are not UTF-8", fault.InvalidPayload, 1, 1},
+		"a deep input":                    {"x = {}\nfor _ in range(500): x = {'a': x}\nSDK.Entities.Todo.count(x)", "the input is nested deeper than 200 levels", fault.InvalidPayload, 3, 1},
+		"a wait without an end":           {"await asyncio.Future()", "", fault.NeverSettled, 1, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, _ := execute(t, job(c.code))
@@ -110,6 +130,28 @@ func TestFaults(t *testing.T) {
 			if c.column > 0 {
 				require.Equal(t, c.column, r.Fault.Column, "%+v", r.Fault)
 			}
+		})
+	}
+}
+
+// A script's logs say what it has left behind without a word.
+func TestWhatIsLeftBehindIsLogged(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ code, log string }{
+		"a call that is not awaited":   {"import servers.github as github\ngithub.search(q='x')\nresult = 1", "warn: Nothing has awaited the coroutine of search(...) in line 2, so the call was not made. Write await before it."},
+		"a call that is kept":          {"import servers.github as github\nx = github.search(q='x')\nresult = 1", "warn: Nothing has awaited the coroutine of search(...) in line 2, so the call was not made. Write await before it."},
+		"a coroutine of the script":    {"async def f(): pass\nf()\nresult = 1", "warn: Nothing has awaited the coroutine of f(...) in line 2, so the call was not made. Write await before it."},
+		"a task that has not ended":    {"async def f(): await asyncio.sleep(9)\nt = asyncio.create_task(f())\nawait asyncio.sleep(0)\nresult = 1", "warn: The task f had not ended when the script did, and is cancelled. Await it before the end."},
+		"an error in a thread":         {"import threading\ndef f(): raise ValueError('no')\nt = threading.Thread(target=f)\nt.start(); t.join()", "warn: Exception in Thread-1 (f) in line 2: ValueError: no"},
+		"an error in a destructor":     {"class D:\n    def __del__(self): 1/0\nD()\nresult = 1", "warn: An exception was ignored in line 2: ZeroDivisionError: division by zero"},
+		"a result with half a letter":  {"['a\\ud800']", `warn: in the result, at "/0": the text is not valid Unicode: it has half of a surrogate pair, or bytes that are not UTF-8. U+FFFD takes its place.`},
+		"bytes of a standard output":   {"import sys\nsys.stdout.buffer.write(b'h\\xc3'); sys.stdout.buffer.write(b'\\xa4')", "info: hä"},
+		"what a descriptor is written": {"import os\nos.write(2, b'x\\n')", "warn: x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, h := execute(t, job(c.code))
+			require.Nil(t, r.Fault, "%+v", r.Fault)
+			require.Equal(t, []string{c.log}, h.logs)
 		})
 	}
 }

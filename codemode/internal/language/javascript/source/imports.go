@@ -18,8 +18,11 @@ func (JavaScript) Imports(code string) func(path string) bool {
 	switch {
 	case len(calls) > len(written.FindAllStringIndex(code, -1)):
 		return func(string) bool { return true }
-	case len(calls) == 0 && !strings.Contains(code, wire.ModulePrefix):
+	case len(calls) == 0 && !strings.Contains(code, wire.ModulePrefix) && !strings.Contains(code, "servers/"):
 		return nil
 	}
-	return func(path string) bool { return strings.Contains(code, path) }
+	return func(path string) bool {
+		id, server := wire.ServerOf(path)
+		return strings.Contains(code, path) || server && strings.Contains(code, wire.GuidePath(id))
+	}
 }

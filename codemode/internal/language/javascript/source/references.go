@@ -78,7 +78,7 @@ func (r *references) takeMember(dot, next, after token) {
 // Imports reports whether the tools of a server have to be known before the script begins: it imports
 // them, asks for them, or calls one by its id.
 func (r *references) Imports(server string) bool {
-	return r.imports || r.strings[wire.ModuleDiscovery] || r.hasModule(server) || r.hasID(server)
+	return r.imports || r.strings[wire.GuidePath(bind.ModulePart(server))] || r.strings[wire.ModuleDiscovery] || r.hasModule(server) || r.hasID(server)
 }
 
 // Names returns those of some servers that the script refers to. Where it computes a name, those count
@@ -88,7 +88,7 @@ func (r *references) Names(servers []string) (out []string) {
 	for _, s := range servers {
 		said := r.strings[s] || r.strings[bind.ModulePart(s)] || r.argued(s)
 		switch {
-		case r.members[s], r.hasModule(s), r.hasID(s), r.passed && (said || r.names[s]), r.strings[wire.ModuleDiscovery] && said:
+		case r.members[s], r.hasModule(s), r.strings[wire.GuidePath(bind.ModulePart(s))], r.hasID(s), r.passed && (said || r.names[s]), r.strings[wire.ModuleDiscovery] && said:
 			out = append(out, s)
 		case said:
 			meant = append(meant, s)

@@ -68,6 +68,9 @@ func (JavaScript) ActionFile(a language.Action) (file, text, name string) {
 	return file, b.String(), name
 }
 
+// Finds implements language.Source.
+func (JavaScript) Finds() language.Finds { return typegen.TypeScript{} }
+
 // Types implements language.Source.
 func (JavaScript) Types() language.Types { return typegen.TypeScript{} }
 

@@ -26,13 +26,8 @@ func newAPI(b wire.Bindings) *api {
 
 // server returns the server whose module has this path, nil if there is none.
 func (a *api) server(path string) *wire.Server {
-	id, ok := wire.ServerOf(path)
-	for i := range a.bindings.Servers {
-		if ok && a.bindings.Servers[i].ID == id {
-			return &a.bindings.Servers[i]
-		}
-	}
-	return nil
+	s, _ := wire.ServerAt(a.bindings.Servers, path)
+	return s
 }
 
 // tool returns the operation that a function calls, and its entity. The inputs of other

@@ -242,9 +242,9 @@ func (w *expressions) assigned(s *scope, e ast.Expression) {
 			w.root.declare(e.Name.String(), value{}) // from now on a global of the script
 		}
 	case *ast.DotExpression:
-		w.recordMember(w.holder(s, e.Left), e.Identifier.Name.String())
+		w.recordMember(w.holder(s, e.Left, e.Identifier.Name.String()), e.Identifier.Name.String())
 	case *ast.BracketExpression:
-		owner := w.holder(s, e.Left)
+		owner := w.holder(s, e.Left, "")
 		_, literal := e.Member.(*ast.StringLiteral)
 		w.names.anyMember = w.names.anyMember || !literal && !isNumber(e.Member)
 		if lit, ok := e.Member.(*ast.StringLiteral); ok {
@@ -262,9 +262,12 @@ func (w *expressions) assigned(s *scope, e ast.Expression) {
 
 // holder returns the object of a member that is assigned. In a function, `this` may be the global
 // object.
-func (w *expressions) holder(s *scope, e ast.Expression) value {
-	if _, this := e.(*ast.ThisExpression); this {
+func (w *expressions) holder(s *scope, e ast.Expression, member string) value {
+	switch e := e.(type) {
+	case *ast.ThisExpression:
 		return value{kind: global}
+	case *ast.Identifier:
+		return w.identifier(s, e, member, false)
 	}
 	return w.expr(s, e)
 }

@@ -65,6 +65,9 @@ func (m *members) exported(s *wire.Server, name string, at file.Idx) (value, str
 			return m.tool(t), subject, nil
 		}
 	}
+	if i := slices.IndexFunc(s.Tools, func(t wire.Tool) bool { return wire.GuideFunction(t.Name) == name }); i >= 0 {
+		return m.tool(s.Tools[i]), subject, nil // a script that imports by the other path does not compile
+	}
 	if i := slices.IndexFunc(s.Groups, func(g wire.Group) bool { return g.Name == name }); i >= 0 {
 		return value{kind: group, group: &s.Groups[i]}, subject, nil
 	}

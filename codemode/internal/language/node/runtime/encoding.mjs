@@ -10,7 +10,7 @@ const isArray = Array.isArray;
 const MAX_SAFE = Number.MAX_SAFE_INTEGER;
 const MAX_EXACT = 2n ** 53n;
 const MAX_DEPTH = 200;
-const NOT_TEXT = "the string is not text: it has half of a character (a lone surrogate)";
+const NOT_TEXT = "the text is not valid Unicode: it has half of a surrogate pair, or bytes that are not UTF-8";
 
 function beyond(n) {
   return n > MAX_EXACT || n < -MAX_EXACT;
@@ -142,15 +142,32 @@ export function emptiedAs(v) {
  * script's own getter or toJSON may throw.
  */
 export function passed(value, what, warn) {
-  return stringify(value, function (key, v) {
+  let replaced = false;
+  const raw = stringify(value, function (key, v) {
     if (typeof v === "bigint") return beyond(v) ? v.toString() : Number(v);
-    if (typeof v === "string") return v.toWellFormed();
+    if (typeof v === "string") {
+      replaced ||= !v.isWellFormed();
+      return v.toWellFormed();
+    }
     if (typeof v === "object" && v !== null) {
       const loss = emptiedAs(v);
       if (loss) warn(`${key === "" ? what : `\`${key.slice(0, 100)}\` in ${what}`} is ${loss[0]}, whose JSON is {}. ${loss[1]}`);
     }
     return v;
   });
+  if (replaced) warn(`in ${what}, at "${notText(value, "", 0)}": ${NOT_TEXT}. U+FFFD takes its place.`);
+  return raw;
+}
+
+/** notText returns where in data there is a string that is not text, as far as plain data goes. */
+function notText(v, path, depth) {
+  if (typeof v === "string") return v.isWellFormed() ? undefined : path;
+  if (typeof v !== "object" || v === null || depth > MAX_DEPTH) return undefined;
+  for (const name of keys(v)) {
+    const found = notText(v[name], `${path}/${name.slice(0, 100).replaceAll("~", "~0").replaceAll("/", "~1")}`, depth + 1);
+    if (found !== undefined) return found;
+  }
+  return depth === 0 ? "" : undefined;
 }
 
 const LONG = /[0-9]{16}/;

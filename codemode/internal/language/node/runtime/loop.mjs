@@ -54,6 +54,11 @@ export class Loop {
     const every = async function* (delay, value) {
       for (;;) yield await wait(delay, value);
     };
+    AbortSignal.timeout = (delay) => {
+      const controller = new AbortController();
+      this.#set(() => controller.abort(new DOMException("The operation was aborted due to timeout", "TimeoutError")), delay, [], false);
+      return controller.signal;
+    };
     const own = { setTimeout: set(false), setInterval: set(true), clearTimeout: clear, clearInterval: clear };
     Object.defineProperty(own.setTimeout, promisify.custom, { value: wait });
     for (const [name, f] of Object.entries(own)) {

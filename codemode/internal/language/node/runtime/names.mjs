@@ -17,11 +17,15 @@ export function didYouMean(name, known) {
   let best = "";
   let least = Math.max(1, Math.floor(name.length / 3)) + 1;
   for (const k of known) {
-    if (Math.abs(k.length - name.length) >= least) continue;
-    const d = k.toLowerCase() === name.toLowerCase() ? 0 : distance(name.slice(0, 60), k.slice(0, 60));
+    const d = plainly(k) === plainly(name) ? 0 : distance(name.slice(0, 60), k.slice(0, 60));
     if (d < least) [best, least] = [k, d];
   }
   return best === "" ? "" : `; did you mean ${JSON.stringify(best)}?`;
+}
+
+/** plainly returns a name without what the spellings of one differ by. */
+function plainly(name) {
+  return name.replaceAll("_", "").toLowerCase();
 }
 
 function distance(a, b) {

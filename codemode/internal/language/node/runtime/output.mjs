@@ -129,8 +129,9 @@ function captured(add) {
     },
   });
   const own = new Console({ stdout: whole("info"), stderr: whole("warn"), colorMode: false });
-  for (const name of ["table", "dir", "dirxml", "assert", "count", "countReset", "time", "timeLog", "timeEnd"]) console[name] = own[name].bind(own);
+  for (const name of ["table", "dir", "dirxml", "count", "countReset", "time", "timeLog", "timeEnd"]) console[name] = own[name].bind(own);
   for (const [name, level] of Object.entries({ log: "info", info: "info", debug: "debug", warn: "warn", error: "error", trace: "debug" })) console[name] = say(level);
+  console.assert = (holds, ...rest) => holds || add("error", `Assertion failed${rest.length > 0 ? `: ${shown(rest)}` : ""}`);
   console.group = console.groupCollapsed = (...label) => {
     if (label.length > 0) console.log(...label);
     grouped.push("  ");
@@ -149,6 +150,14 @@ function replaceWrites(streams) {
     stream.take(text);
     return Buffer.byteLength(text);
   };
+  const later = fs.write;
+  fs.write = (fd, data, ...rest) => {
+    if (streams[fd] === undefined) return later(fd, data, ...rest);
+    const written = fs.writeSync(fd, data);
+    return process.nextTick(rest.pop(), null, written, data);
+  };
+  const file = fs.writeFileSync;
+  fs.writeFileSync = (path, data, ...rest) => (streams[path] === undefined ? file(path, data, ...rest) : void fs.writeSync(path, data));
   syncBuiltinESMExports();
 }
 

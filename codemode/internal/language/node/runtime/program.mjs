@@ -57,6 +57,7 @@ export function compile(code, named) {
   if (last !== undefined) noteValue(last, edits);
   const imports = tree.body.filter((s) => s.type === "ImportDeclaration");
   let tail = entry === "" ? "" : `\n;${HOOK}.entry=typeof ${entry}==="undefined"?undefined:${entry};`;
+  if (declaresResult(body.at(-1))) tail += `\n;${HOOK}.last=result;`;
   if (returns(tree.body)) {
     const exported = body.find((s) => /^Export/.test(s.type));
     if (exported) throw new ScriptError("SyntaxError: a script that exports cannot return at the top level", exported.loc.start.line, exported.loc.start.column + 1);
@@ -69,6 +70,12 @@ export function compile(code, named) {
     tail += `\n})();${hoisted}`;
   }
   return { text: edits.text() + tail, at: (line, column) => edits.original(line, column), tree, entry, named: named !== "", lone, imports };
+}
+
+/** declaresResult reports whether a statement declares the result by its name, which is no global then. */
+function declaresResult(s) {
+  const declared = s?.type === "ExportNamedDeclaration" ? s.declaration : s;
+  return declared?.type === "VariableDeclaration" && declared.declarations.some((d) => d.id.name === "result" && d.init);
 }
 
 function isFunction(node) {

@@ -138,6 +138,7 @@ class Execution {
     if (!this.#settled) this.#session.finishWith(this.#session.fault("never_settled", "the script waits for something that never happens"));
     const status = process.exitCode ?? 0;
     if (Number(status) !== 0) this.#session.finishWith(this.#session.fault("javascript_error", `the script ended with the status ${String(status).slice(0, 200)}`));
+    this.#servers.warnOfOpen();
     const assigned = this.#assigned();
     if (assigned instanceof Promise && assigned !== this.#value) {
       this.#settled = false;
@@ -173,7 +174,7 @@ class Execution {
 
   #fail(e) {
     this.#stage.output.flush();
-    if (e?.code === "ERR_MODULE_NOT_FOUND" || e?.code === "ERR_UNKNOWN_BUILTIN_MODULE") {
+    if (e?.code === "MODULE_NOT_FOUND" || e?.code === "ERR_MODULE_NOT_FOUND" || e?.code === "ERR_UNKNOWN_BUILTIN_MODULE") {
       this.#session.finishWith(absent(this.#session, String(/'([^']*)'/.exec(e.message)?.[1] ?? e.message), []), e);
     }
     if (e instanceof SyntaxError && /does not provide an export named/.test(e.message)) this.#session.finishWith(this.#session.fault("syntax_error", `SyntaxError: ${e.message}`), e);

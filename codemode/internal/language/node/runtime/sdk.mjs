@@ -115,13 +115,14 @@ function domain(session, d) {
   for (const f of d.functions ?? []) members[f.name] = direct(f);
   for (const g of d.groups ?? []) members[g.name] = Object.freeze(Object.fromEntries(g.functions.map((f) => [f.name, direct(f)])));
   if ((bindingsOf(d) || d.any) && !members.$call) {
-    members.$call = (tool, input) => {
+    const call = (tool, input) => {
       const known = (d.functions ?? []).find((f) => f.id.endsWith(`::${tool}`) || f.name === tool);
       if (known === undefined && !d.any) {
         throw session.error("tool_not_found", `the server ${d.name} has no tool ${JSON.stringify(String(tool))}${didYouMean(String(tool), (d.functions ?? []).map((f) => f.id.split("::").pop()))}`);
       }
       return session.call(`whole:${known?.id ?? d.any}`, known ? (input ?? {}) : { tool, input: input ?? {} }).result;
     };
+    Object.defineProperty(members, "$call", { __proto__: null, value: call });
   }
   if (!d.any) return members;
   const absent = (name) => (...args) => session.call(d.any, { tool: name, input: joined(undefined, args) });

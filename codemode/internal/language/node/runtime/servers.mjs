@@ -6,7 +6,10 @@ import { mkdirSync, writeFileSync } from "node:fs";
 
 import { joined } from "./sdk.mjs";
 import { serverModule, toolFunction } from "./names.mjs";
+import { log } from "./output.mjs";
 
+const nativeThen = Promise.prototype.then;
+const { apply } = Reflect;
 const WHOLE = "whole:";
 const FILES = "files:";
 const DISCOVERY = { listServers: 0, describeServer: 2, listTools: 2, getTool: 2, searchTools: 2 }; // with their numbers of parameters
@@ -36,6 +39,7 @@ export function writeCommon() {
 export class Servers {
   #session;
   #loop;
+  #open = new Set(); // the calls whose promises nothing has awaited
 
   constructor(session, loop) {
     this.#session = session;
@@ -124,8 +128,30 @@ export class Servers {
       if (typeof out.value === "object" && out.value !== null) Object.defineProperty(out.value, "$raw", { __proto__: null, value: out.result });
       return out.value;
     };
-    Object.defineProperty(call, "name", { __proto__: null, value: t.export });
-    return call;
+    const watched = (...args) => this.#watch(call(...args), t.export);
+    Object.defineProperty(watched, "name", { __proto__: null, value: t.export });
+    return watched;
+  }
+
+  /** #watch notes whether something awaits a promise: await reads the constructor, everything else calls then. */
+  #watch(promise, name) {
+    const one = { name, from: new Error() };
+    this.#open.add(one);
+    const used = () => this.#open.delete(one);
+    Object.defineProperty(promise, "constructor", { __proto__: null, configurable: true, get: () => (used(), Promise) });
+    Object.defineProperty(promise, "then", { __proto__: null, configurable: true, writable: true, value: (...then) => (used(), apply(nativeThen, promise, then)) });
+    return promise;
+  }
+
+  /** warnOfOpen names in the logs, once for each place, the calls whose promises nothing has awaited. */
+  warnOfOpen() {
+    const said = new Set();
+    for (const { name, from } of this.#open) {
+      const line = this.#session.lineOf(from);
+      said.add(`Nothing has awaited the promise of ${name}(...)${line > 0 ? ` in line ${line}` : ""}, so the script went on without its result. Write await before the call, unless that is meant.`);
+    }
+    for (const text of said) log(this.#session, "warn", text);
+    this.#open.clear();
   }
 
   #discover(name, args) {

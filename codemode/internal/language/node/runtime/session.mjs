@@ -94,6 +94,7 @@ export class Session {
   finish(result) {
     if (this.#ended) this.exit(0);
     this.#ended = true;
+    result = { __proto__: null, ...result };
     let text = `{"files":${plain(this.files)}`;
     if (result.result !== undefined) text += `,"result":${result.result}`;
     if (this.answer !== undefined) text += `,"answer":${this.answer}`;
@@ -133,6 +134,13 @@ export class Session {
     if (e.at) Object.assign(fault, e.at);
     if (fault.line) fault.source = this.#source(fault.line);
     return fault;
+  }
+
+  /** lineOf returns the script's line in which an error was made, 0 if that is not known. */
+  lineOf(e) {
+    const [frame] = stackOf(e);
+    if (frame === undefined) return 0;
+    return this.columns ? this.columns(frame.line, frame.column).line : frame.line;
   }
 
   #locate(fault, e) {
@@ -206,8 +214,10 @@ export function describe(v) {
       const name = String(v.name ?? "Error");
       const message = String(v.message ?? "");
       text = message === "" ? name : name === "" ? message : `${name}: ${message}`;
-    } else if (typeof v === "object" && v !== null && v.toString === Object.prototype.toString) {
-      text = JSON.stringify(v) ?? String(v);
+    } else if (v === null || v === undefined) {
+      text = `${v} was thrown`;
+    } else if (typeof v === "object" && v.toString === Object.prototype.toString) {
+      text = `${JSON.stringify(v) ?? String(v)} was thrown`;
     } else {
       text = String(v);
     }

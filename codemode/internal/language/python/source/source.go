@@ -34,10 +34,10 @@ func (Python) Names() []string { return []string{Name} }
 
 // Imports implements language.Source. A script that computes a name may import any module.
 func (Python) Imports(code string) func(path string) bool {
-	if !strings.Contains(code, "servers") {
+	if !strings.Contains(code, "servers") && !strings.Contains(code, client) {
 		return nil
 	}
-	if computed.MatchString(code) {
+	if computed.MatchString(code) || strings.Contains(code, client) {
 		return func(string) bool { return true }
 	}
 	return func(path string) bool {
@@ -46,25 +46,14 @@ func (Python) Imports(code string) func(path string) bool {
 	}
 }
 
+// client is the module that calls tools by their names.
+const client = "mcp_client"
+
 // computed matches what may lead to any member of a package.
 var computed = regexp.MustCompile(`\b(?:getattr|import_module|__import__|vars|dir|eval|exec|pkgutil|__dict__)\b|\bimport\s*\*`)
 
-var (
-	words   = regexp.MustCompile(`([a-z0-9])([A-Z])`)
-	outside = regexp.MustCompile(`[^\p{L}\p{M}\p{Nd}]+`)
-)
-
-// Module returns the name of a server's module (specs/code-mcp-guide.md): snake_case, without what is no letter and no digit.
-func Module(id string) string {
-	out := strings.Trim(outside.ReplaceAllString(strings.ToLower(words.ReplaceAllString(id, "${1}_${2}")), "_"), "_")
-	if out == "" {
-		return "server"
-	}
-	if '0' <= out[0] && out[0] <= '9' {
-		out = "_" + out
-	}
-	return out
-}
+// Module returns the name of a server's module (specs/code-mcp-guide.md).
+func Module(id string) string { return wire.GuideModule(id) }
 
 // References implements language.Source: a server is referred to where its name or its module's is in the text, or
 // its name in the arguments.
@@ -76,7 +65,7 @@ type references struct{ code, args string }
 
 // Imports implements language.References.
 func (r references) Imports(server string) bool {
-	return strings.Contains(r.code, "servers") && r.names(server)
+	return (strings.Contains(r.code, "servers") || strings.Contains(r.code, client)) && r.names(server)
 }
 
 // Names implements language.References.
@@ -127,6 +116,9 @@ func (Python) StubFile() string { return "koan.pyi" }
 
 // Stub implements language.Stubs.
 func (Python) Stub(v *catalog.View) string { return typegen.Stub(v) }
+
+// Finds implements language.Source.
+func (Python) Finds() language.Finds { return typegen.Finds{} }
 
 // Types implements language.Source: SDK is declared in the first language's types.
 func (Python) Types() language.Types { return nil }

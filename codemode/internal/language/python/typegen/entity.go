@@ -18,8 +18,19 @@ func (g *generator) entity(b *strings.Builder, r *catalog.Resource) {
 	if !isIdentifier(r.Name) {
 		return
 	}
+	m := g.rows(b, r)
+	b.WriteString("\nclass _" + r.Name + "Methods:\n")
+	for _, op := range r.Operations {
+		m.operation(b, op)
+	}
+	b.WriteString("    def __contains__(self, name: _str) -> _bool: ...\n\n")
+}
+
+// rows writes the types of what is read and written of an entity, and returns what writes its methods.
+func (g *generator) rows(b *strings.Builder, r *catalog.Resource) methods {
 	g.row(b, r)
-	input := g.unique(r.Name + "Input")
+	m := g.methodsOf(r)
+	input := m.input
 	if !r.ReadOnly {
 		b.WriteString(input + " = TypedDict(" + quote(input) + ", {")
 		for i := range r.Fields {
@@ -37,16 +48,16 @@ func (g *generator) entity(b *strings.Builder, r *catalog.Resource) {
 		}
 		b.WriteString("}, total=False)\n")
 	}
+	return m
+}
+
+// methodsOf returns what writes the methods of an entity.
+func (g *generator) methodsOf(r *catalog.Resource) methods {
 	set := "_str"
 	if len(r.Sets) > 0 && !slices.ContainsFunc(r.Sets, func(s string) bool { return strings.HasSuffix(s, "*") }) {
 		set = literal(r.Sets)
 	}
-	b.WriteString("\nclass _" + r.Name + "Methods:\n")
-	m := methods{g, r, input, set}
-	for _, op := range r.Operations {
-		m.operation(b, op)
-	}
-	b.WriteString("    def __contains__(self, name: _str) -> _bool: ...\n\n")
+	return methods{g, r, g.unique(r.Name + "Input"), set}
 }
 
 // row writes the class of what is read of an entity.
@@ -167,7 +178,7 @@ func (m methods) operation(b *strings.Builder, op string) {
 			if slices.Contains(method.Arguments, name) || slices.ContainsFunc(method.Fixed, func(f bind.Member) bool { return f.Name == name }) {
 				continue
 			}
-			for _, spelling := range spellings(name) {
+			for _, spelling := range m.spellings(name) {
 				if !isIdentifier(spelling) {
 					spelling += "_"
 				}
@@ -181,7 +192,7 @@ func (m methods) operation(b *strings.Builder, op string) {
 			signature.WriteString(", *" + named.String())
 		}
 		signature.WriteString(") -> " + m.returned(method) + ": ...\n")
-		for _, spelling := range spellings(method.Name) {
+		for _, spelling := range m.spellings(method.Name) {
 			b.WriteString("    def " + spelling + signature.String())
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/koan-go/koan/codemode/internal/bind"
 	"github.com/koan-go/koan/codemode/internal/wire"
@@ -18,14 +20,7 @@ import (
 // Stub returns the stub of the module koan, from which scripts can import SDK, which is there without that too.
 func Stub(v *catalog.View) string {
 	return catalog.Memo(v, stubKey{}, func() string {
-		g := &generator{view: v, taken: map[string]bool{}}
-		for _, name := range declared {
-			g.taken[name] = true
-		}
-		for _, r := range v.Resources() {
-			g.taken[r.Name] = true
-		}
-		return g.stub()
+		return newGenerator(v).stub()
 	})
 }
 
@@ -39,6 +34,26 @@ type generator struct {
 	view  *catalog.View
 	taken map[string]bool // names at the top of the module
 	types strings.Builder // those of inputs and outputs of functions
+	brief bool            // one spelling of each name, that of Python
+}
+
+func newGenerator(v *catalog.View) *generator {
+	g := &generator{view: v, taken: map[string]bool{}}
+	for _, name := range declared {
+		g.taken[name] = true
+	}
+	for _, r := range v.Resources() {
+		g.taken[r.Name] = true
+	}
+	return g
+}
+
+// spellings are those in which a name is written.
+func (g *generator) spellings(name string) []string {
+	if g.brief {
+		return []string{snake(name)}
+	}
+	return spellings(name)
 }
 
 func (g *generator) stub() string {
@@ -62,7 +77,7 @@ func (g *generator) stub() string {
 	}
 	members.WriteString("class _Servers:\n    def __getattr__(self, name: _str) -> Any: ...\n")
 	for _, d := range b.Upstreams {
-		if isIdentifier(d.Name) {
+		if d.Name = attribute(d.Name); isIdentifier(d.Name) {
 			sibling := g.domain(&entities, d)
 			members.WriteString("    " + d.Name + ": " + sibling + "\n")
 		}
@@ -117,7 +132,7 @@ func (g *generator) function(b *strings.Builder, domain string, f wire.Function,
 	name := domain + pascal(f.Name)
 	in := s.input(name+"Input", op.Input)
 	out := s.output(name+"Output", op.Output)
-	for _, spelling := range spellings(f.Name) {
+	for _, spelling := range g.spellings(f.Name) {
 		if written[spelling] || !isIdentifier(spelling) {
 			continue
 		}
@@ -149,6 +164,7 @@ func spellings(name string) []string {
 
 var (
 	identifier = regexp.MustCompile(`^[\p{L}_][\p{L}\p{M}\p{Nd}_]*$`)
+	outside    = regexp.MustCompile(`[^\p{L}\p{M}\p{Nd}]+`)
 	keywords   = strings.Fields("False None True and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield")
 )
 
@@ -157,11 +173,21 @@ func isIdentifier(name string) bool {
 	return identifier.MatchString(name) && !slices.Contains(keywords, name)
 }
 
+// attribute returns the name by which a script reaches a server whose own name may be none of Python's: that of its module.
+func attribute(name string) string {
+	if isIdentifier(name) {
+		return name
+	}
+	return strings.Trim(outside.ReplaceAllString(strings.ToLower(name), "_"), "_")
+}
+
+// pascal returns the part of a type's name that a name is, without what no name of Python has.
 func pascal(name string) string {
-	if name == "" {
+	if name = outside.ReplaceAllString(name, "_"); name == "" {
 		return ""
 	}
-	return strings.ToUpper(name[:1]) + name[1:]
+	first, size := utf8.DecodeRuneInString(name)
+	return string(unicode.ToUpper(first)) + name[size:]
 }
 
 func snake(name string) string {

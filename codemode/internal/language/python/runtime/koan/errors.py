@@ -28,6 +28,7 @@ class KoanError(Exception):
         self.retry = members.get("retry", "fix")
         self.server_id: str | None = members.get("server_id")
         self.tool_name: str | None = members.get("tool_name")
+        self.called_at = 0  # the line of the call, 0 if it is not known
 
     def __reduce__(self) -> Any:
         return (type(self), (self.message,), self.__dict__)

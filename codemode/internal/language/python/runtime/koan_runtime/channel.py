@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import os
 import struct
 import threading
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from os import _exit, read, write
 
 
 class Kind(IntEnum):
@@ -58,11 +56,11 @@ class Reply:
 
 
 _HEADER = struct.Struct(">IBI")
+_TIME = struct.Struct(">q")
+_REPLY = struct.Struct(">QB")
 
-
-def encode_json(value: Any) -> bytes:
-    """Return the JSON of plain data."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+# The descriptors of the pipe to the host.
+FRAMES_IN, FRAMES_OUT = 4, 5
 
 
 class Channel:
@@ -87,7 +85,7 @@ class Channel:
     def _read_exactly(self, n: int) -> bytes | None:
         parts: list[bytes] = []
         while n > 0:
-            part = os.read(self._source, min(n, 1 << 20))
+            part = read(self._source, min(n, 1 << 20))
             if not part:
                 return None
             parts.append(part)
@@ -100,7 +98,7 @@ class Channel:
         self.writing = True
         try:
             while data:
-                data = data[os.write(self._sink, data) :]
+                data = data[write(self._sink, data) :]
         finally:
             self.writing = False
 
@@ -120,14 +118,14 @@ class Channel:
         """Wait for the end of one of the started calls; ref is 0 if none ended in that time."""
         most = -1 if seconds is None else min(int(seconds * 1e9), 1 << 62)
         with self.lock:
-            self.write(Kind.AWAIT, 0, struct.pack(">q", most))
+            self.write(Kind.AWAIT, 0, _TIME.pack(most))
             return self._reply()
 
     def _reply(self) -> Reply:
         frame = self.read()
         if frame is None or frame.kind != Kind.RETURN or len(frame.payload) < 9:
-            os._exit(4)
-        now_ms, status = struct.unpack_from(">QB", frame.payload)
+            _exit(4)
+        now_ms, status = _REPLY.unpack_from(frame.payload)
         return Reply(frame.id, status, now_ms, frame.payload[9:])
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import json
 from typing import Any, NoReturn
 
 from .encoding import Encoder, NotJSON
+from .jsontext import read
 from .names import did_you_mean, server_module, snake, tool_function
 from .program import compiled, parse
-from .sdk import Method, Namespace, build
+from .sdk import Function, Method, Namespace, build
 from .session import Session
 
 _MOST = 100
@@ -27,7 +27,7 @@ def run(session: Session) -> NoReturn:
     except (RecursionError, MemoryError):
         checker.found.append({"severity": "error", "code": "parse", "message": "the script is nested too deeply to be compiled", "line": 1, "column": 1})
     else:
-        checker.visit(tree)
+        checker.check(tree)
     session.finish({"diagnostics": checker.found[:_MOST]})
 
 
@@ -41,6 +41,13 @@ class Checker(ast.NodeVisitor):
         self._servers = {server_module(s["id"]): s for s in session.bindings.get("servers") or []}
         self._aliases: dict[str, str] = {}
         self._reported: set[int] = set()
+        self._functions: set[str] = set()  # of servers, imported by their names
+        self._last: ast.stmt | None = None  # whose value the run awaits
+
+    def check(self, tree: ast.Module) -> None:
+        """Check a whole script."""
+        self._last = tree.body[-1] if tree.body else None
+        self.visit(tree)
 
     def _add(self, node: ast.AST, code: str, message: str, hint: str = "", path: str = "") -> None:
         at: dict[str, Any] = {}
@@ -66,6 +73,8 @@ class Checker(ast.NodeVisitor):
                 self._aliases[name.asname or name.name] = name.name
             elif self._server(node, module) and name.name != "*":
                 self._function(node, module, name.name)
+                if name.name not in ("raw", "resources", "prompts") and not name.name.startswith("__"):
+                    self._functions.add(name.asname or name.name)
 
     def _server(self, node: ast.AST, module: str) -> bool:
         if module in self._servers:
@@ -126,6 +135,27 @@ class Checker(ast.NodeVisitor):
                 return "read_only_entity"
         return "unknown_method"
 
+    def visit_Await(self, node: ast.Await) -> None:
+        if isinstance(node.value, ast.Call) and isinstance(self._resolve(_path(node.value.func)), (Method, Function)):
+            name = ".".join(_path(node.value.func))
+            self._add(
+                node, "invalid_argument", f"{name} is synchronous: it returns its value, which cannot be awaited", "Leave out await; the functions of servers.* are coroutines."
+            )
+        self.generic_visit(node)
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        if isinstance(node.value, ast.Call) and node is not self._last and (name := self._wrapper(_path(node.value.func))):
+            self._add(node, "unawaited_promise", f"nothing awaits the coroutine of {name}(...), so the call is not made", "Write await before it.")
+        self.generic_visit(node)
+
+    def _wrapper(self, path: list[str]) -> str:
+        """Return the name of the function of a server that a path leads to, "" if it leads to none."""
+        if len(path) == 3 and path[0] == "servers" and path[1] in self._servers:
+            return path[2]
+        if len(path) == 2 and self._aliases.get(path[0]) in self._servers:
+            return path[1]
+        return path[0] if len(path) == 1 and path[0] in self._functions else ""
+
     def visit_Call(self, node: ast.Call) -> None:
         path = _path(node.func)
         if path and path[0] == "SDK":
@@ -135,6 +165,8 @@ class Checker(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _resolve(self, path: list[str]) -> Any:
+        if path[:1] != ["SDK"]:
+            return None
         at: Any = self._sdk
         for name in path[1:]:
             if not isinstance(at, Namespace):
@@ -163,7 +195,7 @@ class Checker(ast.NodeVisitor):
         reply = self._session.channel.call(method.operation, body)
         if reply.status == 0:
             return
-        fault = json.loads(reply.body)
+        fault = read(reply.body)
         details = fault.get("details")
         if not isinstance(details, list) or not details:
             details = [{"path": fault.get("path", ""), "message": fault["message"]}]

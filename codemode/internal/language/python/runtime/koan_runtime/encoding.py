@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import collections.abc
 import dataclasses
 import datetime
 import decimal
 import enum
-import json
 import math
+import os
+import sys
+import types
 import uuid
-from collections.abc import Mapping
 from typing import Any
+
+from . import jsontext
+from .hints import of_value
 
 MAX_DEPTH = 200
 _SAFE = 2**53
+# How much deeper than its caller an encoder may go: a script that is near its limit of recursion has results too.
+_FRAMES = 4 * MAX_DEPTH + 200
+_NOT_TEXT = "the text is not valid Unicode: it has half of a surrogate pair, or bytes that are not UTF-8"
 
 
 class NotJSON(TypeError):
@@ -28,21 +36,33 @@ class NotJSON(TypeError):
 class Encoder:
     """Converts values to JSON.
 
-    In a result integers beyond 2^53 are strings, and times without a zone stay without; in an input integers
-    stay numbers, and times without a zone are in UTC.
+    In a result integers beyond 2^53 are strings, times without a zone stay without, and what is not text is replaced
+    with a warning; in an input integers stay numbers, times without a zone are in UTC, and nothing is replaced.
     """
 
     def __init__(self, what: str, result: bool) -> None:
         self._what = what
         self._result = result
         self._open: set[int] = set()
+        self.warnings: list[str] = []
 
     def encode(self, value: Any) -> bytes:
         """Return the JSON of a value; NotJSON if it has none."""
-        text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(self._plain(value, ""))
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(min(limit + _FRAMES, 1 << 30))
+        try:
+            plain = self._plain(value, "")
+            text = jsontext.text(plain)
+        finally:
+            sys.setrecursionlimit(limit)
         try:
             return text.encode()
-        except UnicodeEncodeError:  # lone surrogates
+        except UnicodeEncodeError:
+            path = _not_text(plain, "") or ""
+            if not self._result:
+                hint = 'Replace what is not text: text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").'
+                raise NotJSON(_NOT_TEXT, path, hint) from None
+            self.warnings.append(f'in {self._what}, at "{path}": {_NOT_TEXT}. U+FFFD takes its place.')
             return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
     def _plain(self, v: Any, path: str) -> Any:
@@ -56,33 +76,37 @@ class Encoder:
                 return float(v)
             if self._result:
                 return None
-            raise NotJSON(f"{v!r} is not a number of JSON", path)
+            name = "NaN" if math.isnan(v) else "Infinity" if v > 0 else "-Infinity"
+            raise NotJSON(f"{name} is not a JSON number", path, "Check what it was computed from; None says that there is no value.")
         if isinstance(v, str):
             return str.__str__(v)
         return self._container(v, path)
 
     def _container(self, v: Any, path: str) -> Any:
         if id(v) in self._open:
-            raise NotJSON("a value contains itself", path, "Give plain data without cycles.")
-        if path.count("/") > MAX_DEPTH:
-            raise NotJSON(f"a value is nested deeper than {MAX_DEPTH} levels", path[:100])
+            raise NotJSON("an object inside itself cannot be written as JSON", path, "Leave it out; refer to an entity by its id.")
+        if len(self._open) > MAX_DEPTH:
+            raise NotJSON(f"{self._what} is nested deeper than {MAX_DEPTH} levels", path[:100], "Give flatter data.")
         self._open.add(id(v))
         try:
             if isinstance(v, dict):
-                return {self._key(k, path): self._plain(x, f"{path}/{k}") for k, x in dict.items(v)}
+                return {self._key(k, path): self._plain(x, _step(path, k)) for k, x in dict.items(v)}
             if isinstance(v, (list, tuple, set, frozenset)):
                 if hasattr(v, "_asdict") and hasattr(v, "_fields"):
-                    return {k: self._plain(x, f"{path}/{k}") for k, x in zip(v._fields, v)}
-                return [self._plain(x, f"{path}/{i}") for i, x in enumerate(v)]
+                    return {k: self._plain(x, _step(path, k)) for k, x in zip(v._fields, v)}
+                return self._list(v, path)
             return self._other(v, path)
         finally:
             self._open.discard(id(v))
+
+    def _list(self, values: Any, path: str) -> list[Any]:
+        return [self._plain(x, f"{path}/{i}") for i, x in enumerate(values)]
 
     def _key(self, key: Any, path: str) -> str:
         if isinstance(key, str):
             return str.__str__(key)
         if key is None or isinstance(key, bool):
-            return json.dumps(key)
+            return jsontext.text(key)
         if isinstance(key, (int, float, decimal.Decimal)):
             return str(key)
         if isinstance(key, enum.Enum):
@@ -105,16 +129,48 @@ class Encoder:
         if isinstance(v, enum.Enum):
             return self._plain(v.value, path)
         if dataclasses.is_dataclass(v) and not isinstance(v, type):
-            return {f.name: self._plain(getattr(v, f.name), f"{path}/{f.name}") for f in dataclasses.fields(v)}
+            return {f.name: self._plain(getattr(v, f.name), _step(path, f.name)) for f in dataclasses.fields(v)}
         if isinstance(v, (bytes, bytearray, memoryview)):
             raise NotJSON("bytes are not JSON", path, "Decode text with .decode(), write base64.b64encode(data).decode(), or keep the bytes with SDK.Files.create({...}).")
-        if isinstance(v, Mapping):
-            return {self._key(k, path): self._plain(v[k], f"{path}/{k}") for k in v}
+        if isinstance(v, types.SimpleNamespace):
+            return {k: self._plain(x, _step(path, k)) for k, x in vars(v).items()}
+        if isinstance(v, os.PathLike):
+            return self._plain(os.fspath(v), path)
+        if isinstance(v, collections.abc.Mapping):
+            return {self._key(k, path): self._plain(v[k], _step(path, k)) for k in v}
+        return self._foreign(v, path)
+
+    def _foreign(self, v: Any, path: str) -> Any:
         if callable(getattr(v, "to_dict", None)) and hasattr(v, "columns"):  # a DataFrame
             return self._plain(v.to_dict(orient="records"), path)
         for method in ("tolist", "isoformat", "model_dump"):  # of numpy, pandas, pydantic
             if not isinstance(v, type) and callable(convert := getattr(v, method, None)):
                 return self._plain(convert(), path)
-        if hasattr(v, "__next__") or isinstance(v, (range, type({}.keys()), type({}.values()), type({}.items()))):
-            return [self._plain(x, f"{path}/{i}") for i, x in enumerate(v)]
-        raise NotJSON(f"{self._what} has a value of type {type(v).__name__}, which is not JSON", path, "Give dicts, lists, strings, numbers, booleans and None.")
+        if hasattr(v, "__next__") or isinstance(v, (collections.abc.Sequence, collections.abc.Set, collections.abc.ValuesView)):
+            return self._list(v, path)
+        raise NotJSON(f"{self._what} has a value of type {type(v).__name__}, which is not JSON", path, of_value(v))
+
+
+def _step(path: str, name: Any) -> str:
+    """Return the JSON Pointer of a member."""
+    text = str(name)[:100]
+    if "~" in text or "/" in text:
+        text = text.replace("~", "~0").replace("/", "~1")
+    return f"{path}/{text}"
+
+
+def _not_text(v: Any, path: str) -> str | None:
+    """Return where in plain data there is a text that is none."""
+    if isinstance(v, str):
+        try:
+            v.encode()
+            return None
+        except UnicodeEncodeError:
+            return path
+    members = v.items() if isinstance(v, dict) else enumerate(v) if isinstance(v, list) else ()
+    for name, value in members:
+        if isinstance(name, str) and _not_text(name, path) is not None:
+            return path
+        if (found := _not_text(value, _step(path, name))) is not None:
+            return found
+    return None

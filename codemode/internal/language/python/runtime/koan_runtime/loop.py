@@ -26,6 +26,9 @@ class Calls:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.open: dict[int, Callable[[Reply], None]] = {}
+        self.unawaited: dict[int, tuple[str, int]] = {}  # coroutines of wrappers that have not begun: their functions and lines
+        self.made = 0
+        self.failed: list[asyncio.Task[Any]] = []
 
     def start(self, operation: str, body: bytes, settle: Callable[[Reply], None]) -> None:
         """Start a call; settle gets its outcome."""
@@ -33,6 +36,15 @@ class Calls:
         ref = self.session.started
         self.open[ref] = settle
         self.session.channel.start(ref, operation, body)
+
+    def ended(self, task: asyncio.Task[Any]) -> None:
+        """Note a task that failed; whoever awaits it has its error."""
+        if not task.cancelled() and _unseen(task):
+            self.failed.append(task)
+
+    def unseen(self) -> BaseException | None:
+        """Return the error of a task that failed and that nothing has awaited."""
+        return next((task.exception() for task in self.failed if _unseen(task)), None)
 
     def wait(self, seconds: float | None) -> bool:
         """Wait for one outcome, and settle it. It reports whether there was one.
@@ -53,6 +65,10 @@ class Calls:
         if settle is not None:
             settle(reply)
         return True
+
+
+def _unseen(task: asyncio.Task[Any]) -> bool:
+    return bool(getattr(task, "_log_traceback", False))
 
 
 class HostSelector(selectors.SelectSelector):
@@ -110,6 +126,13 @@ class HostLoop(asyncio.SelectorEventLoop):
     def __init__(self, calls: Calls) -> None:
         super().__init__(HostSelector(calls))
         self._clock_resolution = 1e-6
+
+        def made(loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> asyncio.Task[Any]:
+            task = asyncio.Task(coroutine, loop=loop, **options)
+            task.add_done_callback(calls.ended)
+            return task
+
+        self.set_task_factory(made)
 
     def time(self) -> float:
         return (clock.now - clock.start) / 1e6

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import codecs
 import io
-import json
 import math
+import os
 import sys
 from typing import Any
 
-from .channel import Kind, encode_json
+from . import jsontext, rows
+from .channel import Kind
 from .encoding import Encoder, NotJSON
 from .session import Session
 from .tape import clock
@@ -28,15 +30,17 @@ def log(session: Session, level: str, message: str) -> None:
         message = message[: most + 1]
     session.log_bytes += len(message)
     with session.channel.lock:
-        session.channel.write(Kind.LOG, 0, encode_json({"level": level, "message": message, "timeMs": clock.since_start_ms()}))
+        session.channel.write(Kind.LOG, 0, jsontext.write({"level": level, "message": message, "timeMs": clock.since_start_ms()}))
 
 
 class LogStream(io.TextIOBase):
     """A text stream whose lines are entries of the logs."""
 
-    def __init__(self, session: Session, level: str) -> None:
+    def __init__(self, session: Session, level: str, descriptor: int) -> None:
         super().__init__()
         self._session = session
+        self._descriptor = descriptor
+        self.buffer = _Bytes(self)
         self._level = level
         self._line: list[str] = []
         self._size = 0
@@ -46,6 +50,12 @@ class LogStream(io.TextIOBase):
 
     def writable(self) -> bool:
         return True
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def reconfigure(self, **options: Any) -> None:
+        """Take the options of a text file: a line is passed on when it ends, in UTF-8, whatever they say."""
 
     def isatty(self) -> bool:
         return False
@@ -75,12 +85,41 @@ class LogStream(io.TextIOBase):
             self._end("")
 
 
+class _Bytes(io.BufferedIOBase):
+    """The bytes behind a stream of the logs."""
+
+    def __init__(self, stream: LogStream) -> None:
+        super().__init__()
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+    def write(self, data: Any) -> int:
+        raw = bytes(data)
+        self._stream.write(self._decoder.decode(raw))
+        return len(raw)
+
+
 _streams: list[LogStream] = []
 
 
 def capture(session: Session) -> None:
-    """Have print and standard error be logs."""
-    _streams[:] = [LogStream(session, "info"), LogStream(session, "warn")]
+    """Have print, standard error, and what is written to their descriptors be logs."""
+    _streams[:] = [LogStream(session, "info", 1), LogStream(session, "warn", 2)]
+    write = os.write
+
+    def written(fd: int, data: Any, /) -> int:
+        for stream in _streams:
+            if fd == stream.fileno():
+                return stream.buffer.write(data)
+        return write(fd, data)
+
+    os.write = written
     sys.stdout = sys.__stdout__ = _streams[0]  # type: ignore[assignment]
     sys.stderr = sys.__stderr__ = _streams[1]  # type: ignore[assignment]
     sys.stdin = sys.__stdin__ = io.StringIO()
@@ -119,7 +158,7 @@ class Out:
             return
         body = {"done": done, "total": total if math.isfinite(total) else 0, "message": str(message)[:2000]}
         with self._session.channel.lock:
-            self._session.channel.write(Kind.PROGRESS, 0, encode_json(body))
+            self._session.channel.write(Kind.PROGRESS, 0, jsontext.write(body))
 
     def emit(self, value: Any) -> None:
         """Pass on a value while the script goes on."""
@@ -154,8 +193,9 @@ class Out:
 
 def passed(session: Session, value: Any, what: str) -> bytes:
     """Return the JSON of what a script passes on. If there is none, or it is too large, the run ends."""
+    encoder = Encoder(what, result=True)
     try:
-        raw = Encoder(what, result=True).encode(value)
+        raw = encoder.encode(value)
     except NotJSON as e:
         at = f", at {e.path[:200]}" if e.path else ""
         fault = session.fault("script_error", f"{what} is not JSON{at}: {e}")
@@ -164,6 +204,8 @@ def passed(session: Session, value: Any, what: str) -> bytes:
     most = session.limits["maxResultBytes"]
     if len(raw) > most:
         session.finish_with(session.fault("result_too_large", f"{what} is larger than {most} bytes"), sys._getframe())
+    for warning in encoder.warnings:
+        log(session, "warn", warning)
     return raw
 
 
@@ -173,7 +215,7 @@ def shown(values: tuple[Any, ...]) -> str:
     for v in values:
         if isinstance(v, (dict, list, tuple)):
             try:
-                parts.append(json.dumps(v, ensure_ascii=False, default=str))
+                parts.append(jsontext.shown(rows.plain(v)))
                 continue
             except (TypeError, ValueError):
                 pass

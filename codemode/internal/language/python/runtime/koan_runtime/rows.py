@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from .jsontext import Reader
+
 
 class Row(dict[str, Any]):
     """A JSON object. `row.name` is `row["name"]`."""
@@ -28,6 +30,12 @@ class Row(dict[str, Any]):
 
     def __copy__(self) -> Row:
         return row(dict(self))
+
+    def copy(self) -> Row:
+        return row(dict(self))
+
+    def __or__(self, other: Any) -> Any:
+        return row({**dict(self), **dict(other)}) if isinstance(other, dict) else NotImplemented
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Row:
         import copy
@@ -60,7 +68,7 @@ def row(members: dict[str, Any]) -> Row:
     return Row(members) if DICT_NAMES.isdisjoint(members) else ShadowingRow(members)
 
 
-_decoder = json.JSONDecoder(object_hook=row)
+_decoder = Reader(object_hook=row)
 
 
 def decode(body: bytes) -> Any:
@@ -68,14 +76,18 @@ def decode(body: bytes) -> Any:
     return _decoder.decode(body.decode("utf-8", "replace")) if body else None
 
 
-def plain(value: Any) -> Any:
-    """Return a value in which rows that json cannot encode are dicts."""
+def plain(value: Any, inside: tuple[int, ...] = ()) -> Any:
+    """Return a value in which rows that json cannot encode are dicts. What contains itself does so afterwards."""
+    if id(value) in inside:
+        return value
     if isinstance(value, dict):
         if any(isinstance(v, (dict, list, tuple)) for v in dict.values(value)):
-            return {k: plain(v) for k, v in dict.items(value)}
+            inside = (*inside, id(value))
+            return {k: plain(v, inside) for k, v in dict.items(value)}
         return dict(value) if isinstance(value, Row) else value
     if isinstance(value, (list, tuple)) and any(isinstance(v, (dict, list, tuple)) for v in value):
-        return [plain(v) for v in value]
+        inside = (*inside, id(value))
+        return [plain(v, inside) for v in value]
     return value
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import koan
 from koan.errors import KoanError, ModuleUnavailableError
 
-from . import loop, output, sdk, servers, tape
+from . import jsontext, left, loop, output, sdk, servers, tape
 from .names import did_you_mean
 from .program import LAST, RESULT_NAMES, RETURN, Program, compiled
 from .session import SCRIPT, Session
@@ -67,14 +67,16 @@ def run(session: Session) -> None:
         session.finish({"fault": session.fault("syntax_error", f"the script is nested too deeply to be compiled ({type(e).__name__})")})
     calls = loop.Calls(session)
     try:
-        value = _Execution(session, calls, program).value()
+        execution = _Execution(session, calls, program)
+        value = execution.value()
+        execution.leave()
         output.flush()
         session.finish(outcome(session, value))
     except SystemExit as e:
         output.flush()
-        if e.code in (None, 0):
-            session.finish(outcome(session, _assigned(sys.modules["__main__"].__dict__)))
-        session.finish_with({**session.fault("script_error", f"the script ended with the status {str(e.code)[:200]}")})
+        if e.code is not None and e.code != 0:
+            session.exited(e)
+        session.finish(outcome(session, _assigned(sys.modules["__main__"].__dict__)))
     except BaseException as e:
         output.flush()
         session.finish({"fault": session.fault_of(e)})
@@ -85,19 +87,7 @@ def outcome(session: Session, value: Any) -> dict[str, Any]:
     if value is None:
         return {}
     raw = output.passed(session, value, "the result")
-    return {"result": _Raw(raw).value()}
-
-
-class _Raw:
-    """JSON that has been checked."""
-
-    def __init__(self, raw: bytes) -> None:
-        self._raw = raw
-
-    def value(self) -> Any:
-        import json
-
-        return json.loads(self._raw)
+    return {"result": jsontext.read(raw)}
 
 
 _ABSENT = object()
@@ -115,10 +105,12 @@ class _Execution:
 
     def __init__(self, session: Session, calls: loop.Calls, program: Program) -> None:
         self._session = session
+        self._calls = calls
         self._program = program
         self._runner = asyncio.Runner(loop_factory=lambda: loop.HostLoop(calls))
         asyncio.set_event_loop_policy(loop.Policy(calls))
         tape.set_sleep(loop.sleeper(calls))
+        left.watch(session)
         servers.install(calls)
         sys.meta_path.append(Unavailable(session))
         self.globals = self._module(calls)
@@ -164,6 +156,16 @@ class _Execution:
             return returned
         return self._settle(self.globals.get(LAST))
 
+    def leave(self) -> None:
+        """Say what the script has left behind: an error that nothing saw, tasks, coroutines that nothing awaited."""
+        event_loop = self._runner.get_loop()
+        if pending := asyncio.all_tasks(event_loop):
+            left.warn_of_tasks(self._session, pending)
+            self._runner.run(left.cancelled(pending))
+        if error := self._calls.unseen():
+            raise error
+        left.warn_of_coroutines(self._session, self._calls.unawaited.values())
+
     @staticmethod
     async def _awaited(coroutine: Any) -> Any:
         return await coroutine
@@ -172,11 +174,8 @@ class _Execution:
         function = self.globals.get(name)
         if not callable(function):
             raise KoanError(f"{name!r} is not a function of the script", code="script_error", hint=f"Define it at the top level: def {name}(): ...")
-        args = self._session.job.get("args")
         given: list[Any] = []
-        if self._session.job.get("action"):
-            given = [self.globals["SDK"].args]
-        elif name != LAST and args is not None and _takes_one(function):
+        if self._session.job.get("action") or (name != LAST and _takes_one(function, self._session.job.get("args") is None)):
             given = [self.globals["SDK"].args]
         return self._settle(function(*given))
 
@@ -187,12 +186,13 @@ class _Execution:
         return value
 
 
-def _takes_one(function: Any) -> bool:
+def _takes_one(function: Any, required: bool) -> bool:
+    """Report whether a function takes an argument by its position, or cannot do without."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return False
-    return any(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+    return any(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and not (required and p.default is not p.empty) for p in parameters)
 
 
 def watch_cpu(session: Session) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from koan.errors import KoanError
 
-from .names import did_you_mean, snake
+from .names import did_you_mean, server_module, snake
 from .output import Out
 from .rows import Row, row
 from .session import Session
@@ -17,7 +17,7 @@ class Namespace:
     """A member of SDK with members of its own, in both spellings."""
 
     def __init__(self, path: str, members: dict[str, Any], absent: Callable[[str], Any] | None = None) -> None:
-        self.__dict__.update(_path=path, _members=members, _absent=absent, _aliases={snake(k): k for k in members})
+        self.__dict__.update(_path=path, _members=members, _absent=absent, _aliases={s: k for k in members for s in (snake(k), server_module(k))})
 
     def __getattr__(self, name: str) -> Any:
         if name in self._members:
@@ -59,7 +59,7 @@ def build(session: Session) -> Namespace:
         "Entities": Namespace("SDK.Entities", entities),
         "Out": Out(session),
         "Servers": Namespace("SDK.Servers", {d["name"]: domain(session, "SDK.Servers." + d["name"], d) for d in b.get("upstreams") or []}),
-        "args": _rows(job.get("args")),
+        "args": row({}) if job.get("args") is None else _rows(job["args"]),
         "run": Namespace("SDK.run", run),
     }
     for d in b.get("domains") or []:

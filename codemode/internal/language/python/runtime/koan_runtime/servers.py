@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import importlib.abc
 import importlib.machinery
 import sys
@@ -10,14 +11,20 @@ import types
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from koan.errors import KoanError
+
 from .channel import Reply
+from .left import caller_line
 from .loop import Calls
 from .names import did_you_mean, server_module, snake, tool_function
 from .sdk import joined
 
 NAME = "servers"
+CLIENT = "client"
+_MODULES = (CLIENT, CLIENT + ".mcp_client")
 _WHOLE = "whole:"
 _FILES = "files:"
+_ENTITIES = "koan::"
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -30,6 +37,8 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             self.modules.setdefault(server_module(server["id"]), server)
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        if fullname in _MODULES:
+            return importlib.machinery.ModuleSpec(fullname, self, is_package=fullname == CLIENT)
         head, _, rest = fullname.partition(".")
         if head != NAME or ("." in rest):
             return None
@@ -39,23 +48,43 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(fullname, self, is_package=not rest)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        if spec.name in _MODULES:
+            return types.ModuleType(spec.name)
         return ServerModule(spec.name) if "." in spec.name else ServersPackage(spec.name)
 
     def exec_module(self, module: types.ModuleType) -> None:
         _, _, rest = module.__name__.partition(".")
+        if module.__name__ in _MODULES:
+            module.__dict__["call_tool"] = self._call_tool
+            return
         if not rest:
             module.__dict__["__all__"] = list(self.modules)
             return
         fill(module, self._calls, self.modules[rest])
 
+    def _call_tool(self, server_id: str, name: str, arguments: dict[str, Any] | None = None) -> Awaitable[Any]:
+        """Call a tool of a server by the names that the protocol has for them."""
+        for server in self._calls.session.bindings.get("servers") or []:
+            if server_id not in (server["id"], server.get("name"), server_module(server["id"])):
+                continue
+            tool = next((t for t in server.get("tools") or [] if name in (t["name"], t["export"])), None)
+            if tool is None and not server.get("any"):
+                raise self._calls.session.error(
+                    "tool_not_found", f"the server {server_id} has no tool {name!r}{did_you_mean(name, [t['name'] for t in server.get('tools') or []])}"
+                )
+            return wrapper(self._calls, server, tool or {"name": name, "id": server["any"], "any": name}, name, whole=False)(arguments or {})
+        raise self._calls.session.error("server_not_found", f"there is no server {server_id!r}{did_you_mean(server_id, self.modules)}")
+
 
 class ServersPackage(types.ModuleType):
     """`servers`: its members are imported at first use."""
 
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.__dict__.get("__all__", [])]
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        import importlib
 
         try:
             return importlib.import_module(f"{NAME}.{name}")
@@ -106,15 +135,29 @@ def fill(module: types.ModuleType, calls: Calls, server: dict[str, Any]) -> None
 def wrapper(calls: Calls, server: dict[str, Any], tool: dict[str, Any], name: str, whole: bool) -> Callable[..., Awaitable[Any]]:
     """Return the coroutine function that calls a tool."""
 
-    async def call(*args: Any, **members: Any) -> Any:
+    options: dict[str, str] = calls.session.vocabulary["options"] if tool["id"].startswith(_ENTITIES) else {}
+
+    async def begun(call: int, args: tuple[Any, ...], members: dict[str, Any]) -> Any:
+        _, line = calls.unawaited.pop(call)
         given: Any = joined(name, tool.get("leading") or [], args, members)
+        if options:
+            given = {options.get(k, k): v for k, v in given.items()}
         if tool.get("any"):
             given = {"tool": tool["any"], "input": given}
         operation = (_WHOLE if whole else "") + tool["id"]
-        return await started(calls, operation, given, (server["id"], tool["name"]), whole)
+        try:
+            return await started(calls, operation, given, (server["id"], tool["name"]), whole)
+        except KoanError as e:
+            e.called_at = line
+            raise
 
-    call.__name__ = name
-    call.__qualname__ = name
+    def call(*args: Any, **members: Any) -> Awaitable[Any]:
+        calls.made += 1
+        calls.unawaited[calls.made] = (name, caller_line())
+        return begun(calls.made, args, members)
+
+    for function in (call, begun):
+        function.__name__ = function.__qualname__ = name
     call.__doc__ = tool.get("description")
     return call
 
@@ -141,7 +184,7 @@ def call_tool(calls: Calls) -> Callable[..., Awaitable[Any]]:
     """Return callTool, which calls any operation by its id."""
 
     async def callTool(id: str, params: Any = None) -> Any:  # noqa: N802
-        return await started(calls, _FILES + id, {} if params is None else params, ("", id))
+        return await started(calls, _FILES + id, {} if params is None else params, None)
 
     return callTool
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import os
+import re
 import sys
+from os import _exit, write
 from types import FrameType, TracebackType
 from typing import Any, NoReturn
 
-from koan.errors import CLASSES, CodemodeError, KoanError
+from koan.errors import CLASSES, KoanError
 
-from .channel import Channel, Kind, Reply, Status, encode_json
+from . import hints, jsontext
+from .channel import Channel, Kind, Reply, Status
 from .encoding import Encoder, NotJSON
 from .rows import decode
 from .tape import clock
 
 SCRIPT = "<script>"
 _MAX_MESSAGE = 2000
+_PREFIX = re.compile("^(?:whole:|files:)")
 
 
 class Session:
@@ -62,7 +64,7 @@ class Session:
         clock.advance(reply.now_ms * 1000)
         if reply.status == Status.OK:
             return decode(reply.body)
-        fault = json.loads(reply.body)
+        fault = jsontext.read(reply.body)
         if reply.status == Status.ENDS:
             self.finish_with(fault, sys._getframe())
         raise self.error_of(fault, operation, tool)
@@ -77,25 +79,27 @@ class Session:
 
     def error_of(self, fault: dict[str, Any], operation: str = "", tool: Any = None) -> KoanError:
         """Return the error that a fault is raised as."""
-        name = self.vocabulary["faults"].get(fault.get("code", ""), {}).get("class", "")
-        if tool is not None and name == "CodemodeError":
-            name = "ToolCallError"
+        name = "KoanError"
+        if tool is not None or _PREFIX.sub("", operation).startswith("upstream::"):
+            name = self.vocabulary["faults"].get(fault.get("code", ""), {}).get("class", "CodemodeError")
+            if name == "CodemodeError":
+                name = "ToolCallError"
         members = {k: fault.get(k) for k in ("code", "hint", "path", "details", "retry")}
         if tool is not None:
             members["server_id"], members["tool_name"] = tool
-        return CLASSES.get(name, CodemodeError)(fault.get("message", ""), **members)
+        return CLASSES.get(name, KoanError)(fault.get("message", ""), **members)
 
     # The end.
 
     def finish(self, result: dict[str, Any]) -> NoReturn:
         """Send the outcome and end the process: nothing of the script runs after it."""
         if self.answer is not None:
-            result["answer"] = json.loads(self.answer)
+            result["answer"] = jsontext.read(self.answer)
         if self.files:
             result["files"] = self.files
         with self.channel.lock:
-            self.channel.write(Kind.RESULT, 0, encode_json(result))
-            os.write(self._done, b"1")
+            self.channel.write(Kind.RESULT, 0, jsontext.write(result))
+            write(self._done, b"1")
             _exit(0)
 
     def finish_with(self, fault: dict[str, Any], frame: FrameType | None = None) -> NoReturn:
@@ -129,8 +133,17 @@ class Session:
             fault["column"] = len(text.encode("utf-8", "replace")[:utf8_column].decode("utf-8", "ignore")) + 1
         fault["source"] = text.strip()[:200]
 
+    def exited(self, end: SystemExit) -> NoReturn:
+        """End a script that ended itself with a status other than 0."""
+        status = int(end.code) if isinstance(end.code, int) else 1
+        text = "" if isinstance(end.code, int) else f": {str(end.code)[:_MAX_MESSAGE]}"
+        fault = self.fault("script_error", f"the script ended with the status {status}{text}")
+        self._locate(fault, end.__traceback__)
+        self.finish({"fault": clipped(fault)})
+
     def fault_of(self, error: BaseException) -> dict[str, Any]:
-        """Return the fault of an error that the script did not catch."""
+        """Return the fault of an error that the script did not catch. A group of faults of calls is the first of them."""
+        error = _first_of(error)
         if isinstance(error, KoanError):
             fault = {k: getattr(error, k, None) for k in ("code", "message", "hint", "path", "details", "retry")}
             fault = {k: v for k, v in fault.items() if v is not None}
@@ -148,9 +161,12 @@ class Session:
             fault = self.syntax_fault(error)
         else:
             fault = self.fault("script_error", describe(error))
+            fault["hint"] = hints.of_error(error) or fault["hint"]
             fault["details"] = self._details(error)
         if "line" not in fault:
             self._locate(fault, error.__traceback__)
+        if "line" not in fault and isinstance(error, KoanError) and error.called_at:
+            self.place_at(fault, error.called_at, None)
         return clipped(fault)
 
     def fault(self, code: str, message: str) -> dict[str, Any]:
@@ -201,7 +217,14 @@ class Session:
         return details
 
 
-_exit = os._exit
+def _first_of(error: BaseException) -> BaseException:
+    """Return the first fault of a call in a group that has no other errors, and any other error as it is."""
+    first = error
+    while isinstance(first, BaseExceptionGroup):
+        if not all(isinstance(e, (KoanError, BaseExceptionGroup)) for e in first.exceptions):
+            return error
+        first = first.exceptions[0]
+    return first
 
 
 def describe(error: BaseException) -> str:
@@ -211,6 +234,8 @@ def describe(error: BaseException) -> str:
         text = str(error)
     except (Exception, RecursionError):
         text = "a message that cannot be shown"
+    notes = [n for n in getattr(error, "__notes__", None) or [] if isinstance(n, str)]
+    text = "\n".join([text, *notes])
     return f"{name}: {text}"[:_MAX_MESSAGE] if text else name[:_MAX_MESSAGE]
 
 
@@ -221,8 +246,8 @@ def clipped(fault: dict[str, Any]) -> dict[str, Any]:
             fault[name] = str(fault[name])[:most]
     try:
         if "details" in fault:
-            fault["details"] = json.loads(Encoder("details", result=True).encode(fault["details"]))
-            if len(encode_json(fault["details"])) > 16 << 10:
+            fault["details"] = jsontext.read(Encoder("details", result=True).encode(fault["details"]))
+            if len(jsontext.write(fault["details"])) > 16 << 10:
                 del fault["details"]
     except (TypeError, ValueError, RecursionError):
         del fault["details"]

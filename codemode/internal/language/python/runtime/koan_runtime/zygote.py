@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import builtins
 import gc
 import json
 import os
 import random
 import sys
 import threading
+from os import _exit
 from typing import Any, NoReturn
 
 import _koan_preload  # noqa: F401  what scripts usually import
 from . import check, confine, declare, loop, output, rows, script, tape
-from .channel import Channel, Frame, Kind, encode_json
-from .session import Session, _exit
+from .channel import FRAMES_IN, FRAMES_OUT, Channel, Frame, Kind
+from .jsontext import read, write
+from .session import Session
 
 _CONFIG = "/koan/config.json"
 _EXIT_ORPHAN = 3
@@ -29,17 +32,17 @@ def main() -> NoReturn:
     with open(_CONFIG, encoding="utf-8") as f:
         config: dict[str, Any] = json.load(f)
     _prepare(config)
-    channel = Channel(0, 1)
+    channel = Channel(FRAMES_IN, FRAMES_OUT)
     data = confine.data_bytes(_STATM)
     confine.install_filter(config["filters"]["zygote"])
-    channel.write(Kind.READY, 0, encode_json({**config["ready"], "dataBytes": data, "sizeBytes": data}))
+    channel.write(Kind.READY, 0, write({**config["ready"], "dataBytes": data, "sizeBytes": data}))
     bindings: dict[str, Any] = {}
     while True:
         frame = channel.read()
         if frame is None:
             _exit(_EXIT_ORPHAN)
         if frame.kind == Kind.BINDINGS:
-            bindings = json.loads(frame.payload)
+            bindings = read(frame.payload)
         elif frame.kind == Kind.JOB:
             _serve(channel, frame, bindings, config)
         elif frame.kind == Kind.PROBE:
@@ -59,6 +62,7 @@ def _prepare(config: dict[str, Any]) -> None:
     tape.install()
     threading.stack_size(_THREAD_STACK)
     sys.dont_write_bytecode = True
+    sys.set_int_max_str_digits(0)  # integers are exact; the limit of time bounds them
     os.chdir(confine.WORKSPACE)
     gc.collect()
     gc.freeze()
@@ -90,7 +94,7 @@ def _ending(status: int) -> str:
 def _run(channel: Channel, frame: Frame, bindings: dict[str, Any], config: dict[str, Any], data: int, done: int) -> NoReturn:
     """Serve a job in this process, and end it."""
     channel.write(Kind.ACCEPTED, frame.id)
-    job: dict[str, Any] = json.loads(frame.payload)
+    job: dict[str, Any] = read(frame.payload)
     session = Session(channel, job, bindings, config["vocabulary"], done)
     tape.begin(job["nowMs"], job["seed"])
     script.watch_cpu(session)
@@ -99,6 +103,8 @@ def _run(channel: Channel, frame: Frame, bindings: dict[str, Any], config: dict[
     sys.setrecursionlimit(max(session.limits["maxRecursion"], 200) + 100)
     output.capture(session)
     os._exit = _leave
+    for name in ("exit", "quit"):
+        setattr(builtins, name, _leave)
     match job["task"]:
         case "validate":
             check.run(session)
@@ -109,7 +115,7 @@ def _run(channel: Channel, frame: Frame, bindings: dict[str, Any], config: dict[
     _exit(_EXIT_BROKEN)
 
 
-def _leave(status: int = 0) -> NoReturn:
+def _leave(status: Any = 0) -> NoReturn:
     raise SystemExit(status)
 
 
@@ -120,7 +126,7 @@ def _probe(channel: Channel, config: dict[str, Any]) -> NoReturn:
     pid = os.fork()
     if pid == 0:
         confine.install_filter(config["filters"]["script"])
-        channel.write(Kind.REPORT, 0, encode_json(probe.checks()))
+        channel.write(Kind.REPORT, 0, write(probe.checks()))
         _exit(0)
     os.waitpid(pid, 0)
     channel.read()

@@ -96,7 +96,7 @@ class JSON(unittest.TestCase):
         self.assertIn("base64", caught.exception.hint)
         loop: list[object] = []
         loop.append(loop)
-        with self.assertRaisesRegex(NotJSON, "contains itself"):
+        with self.assertRaisesRegex(NotJSON, "inside itself"):
             self.encode(loop)
         with self.assertRaises(NotJSON):
             self.encode(object())

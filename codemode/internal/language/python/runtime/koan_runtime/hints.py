@@ -1,0 +1,58 @@
+"""What to do about errors and values that come of a usual mistake."""
+
+from __future__ import annotations
+
+import collections.abc
+import datetime
+import errno
+import fractions
+import re
+import socket
+import types
+from typing import Any
+
+_DATA = "Give dicts, lists, strings, numbers, booleans and None."
+_AWAIT = "Write await before the call: the functions of servers return coroutines."
+_CONFINED = "Scripts have no network, no other process and no file outside /workspace. Reach others by the tools of servers."
+_REFUSED = (errno.EPERM, errno.EACCES, errno.EROFS)
+
+# Hints for errors of the language itself, by what their messages say.
+_MESSAGES: tuple[tuple[type[BaseException], re.Pattern[str], str], ...] = (
+    (TypeError, re.compile(r"can't be used in 'await' expression|'async (?:for|with)' requires"), "The methods of SDK are synchronous: call them without await and async."),
+    (Exception, re.compile(r"'coroutine' object|type 'coroutine'|not coroutine"), _AWAIT),
+    (RuntimeError, re.compile(r"^no running event loop"), "Write `await` at the top level, or do this in a coroutine: asyncio.run(main())."),
+    (RuntimeError, re.compile(r"asyncio\.run\(\) cannot be called"), "The script has an await at its top level: write `await main()` instead of asyncio.run(main())."),
+)
+
+
+def of_error(error: BaseException) -> str:
+    """Return the hint for an error that a script did not catch, "" if there is none of its own."""
+    if isinstance(error, socket.gaierror) or (isinstance(error, OSError) and error.errno in _REFUSED):
+        return _CONFINED
+    if isinstance(error, OSError) and isinstance(getattr(error, "reason", None), OSError):  # urllib.error.URLError
+        return of_error(error.__dict__["reason"])
+    try:
+        text = str(error)
+    except (Exception, RecursionError):
+        return ""
+    for kind, pattern, hint in _MESSAGES:
+        if isinstance(error, kind) and pattern.search(text[:1000]):
+            return hint
+    return ""
+
+
+def of_value(v: Any) -> str:
+    """Return the hint for a value that is not JSON."""
+    if isinstance(v, (types.CoroutineType, collections.abc.Awaitable)):
+        return _AWAIT
+    if isinstance(v, collections.abc.AsyncIterable):
+        return "Collect it: [x async for x in it]."
+    if isinstance(v, BaseException):
+        return "Give its message: str(error)."
+    if isinstance(v, datetime.timedelta):
+        return "Give its length: delta.total_seconds()."
+    if isinstance(v, (fractions.Fraction, complex)):
+        return "Give a number or a text: float(x), str(x)."
+    if callable(v):
+        return f"Call it, or give its value. {_DATA}"
+    return _DATA

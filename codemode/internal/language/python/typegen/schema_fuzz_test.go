@@ -1,0 +1,58 @@
+package typegen
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/tests/needs"
+)
+
+// schemaSeeds are schemas as servers have them, and as none should.
+var schemaSeeds = []string{
+	`{}`, `true`, `null`, `[]`, `"x"`, ``, `{`,
+	`{"type":"object","properties":{"a":{"type":"string"},"class":{"type":["integer","null"]},"x y":{"type":"array","items":{"type":"object","properties":{"n":{"enum":[1,"a",null,{}]}}}}},"required":["a"]}`,
+	`{"type":"object","properties":{"self":{},"_given":{"const":"x"},"self2":{"enum":[]},"\"\"\"":{"type":"number"},"\\":{"type":"boolean"}}}`,
+	`{"properties":{"a":{"properties":{"a":{"properties":{"a":{"properties":{"a":{"properties":{"a":{"properties":{"a":{}}}}}}}}}}}}}`,
+	`{"properties":{"ärger":{"properties":{"x":{}}}, "":{"properties":{"y":{}}}},"type":["array"],"items":{"type":"string"}}`, `{"type":7,"properties":[]}`, `{"enum":["\n","\u0000","'"]}`,
+}
+
+// written returns a stub with a function whose input and output have a schema.
+func written(raw string) string {
+	g := &generator{taken: map[string]bool{}}
+	s := schemas{g}
+	in := s.input("FInput", json.RawMessage(raw))
+	out := s.output("FOutput", json.RawMessage(raw))
+	return prelude + g.types.String() + "class _F:\n    def f(self, _given: " + in.whole + " = ..., /" + in.parameters(false) + ") -> " + out + ": ...\n"
+}
+
+// FuzzSchema has any schema be declared: in bounds, in lines without a character that ends one, always the same.
+func FuzzSchema(f *testing.F) {
+	for _, s := range schemaSeeds {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		text := written(raw)
+		require.Equal(t, text, written(raw))
+		require.LessOrEqual(t, len(text), len(prelude)+2000+400*len(raw))
+		require.NotContains(t, strings.TrimPrefix(text, prelude), "\x00")
+		require.NotContains(t, text, "\r")
+	})
+}
+
+// Python itself reads what is written for the seeds.
+func TestSchemasAreDeclaredInPython(t *testing.T) {
+	t.Parallel()
+	needs.Program(t, "python3")
+	for i, s := range schemaSeeds {
+		path := filepath.Join(t.TempDir(), "koan.pyi")
+		require.NoError(t, os.WriteFile(path, []byte(written(s)), 0o600))
+		out, err := exec.CommandContext(t.Context(), "python3", "-c", "import ast, sys; ast.parse(open(sys.argv[1], encoding='utf-8').read())", path).CombinedOutput()
+		require.NoError(t, err, "%d: %s\n%s", i, out, written(s))
+	}
+}

@@ -1,0 +1,98 @@
+package e2e
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/tests/needs"
+)
+
+// steps are the same work in one language: what a run may be kept, repeated, replayed and undone for.
+type steps struct{ add, remove, chance, lose string }
+
+var javascriptSteps = steps{
+	add:    `const t = SDK.Entities.Todo.upsert({ id: "a", title: "once " + Math.random() }); SDK.Out.answer(t.title)`,
+	remove: `SDK.Out.answer(SDK.Entities.Todo.deleteByQuery({ id: "a" }, { maxAffected: 5 }))`,
+	chance: `import { take } from "@codemode/servers/nap";
+const order = [];
+await Promise.all(Array.from({ length: 4 }, async (_, n) => {
+  await take({ ms: Math.floor(Math.random() * 20) });
+  const t = SDK.Entities.Todo.upsert({ title: "todo " + n + " " + Math.random() });
+  order.push(n, t.id, Date.now());
+}));
+globalThis.result = { order, all: SDK.Entities.Todo.count() };`,
+	lose: `SDK.Entities.Todo.upsert({ title: "lost" }); SDK.Entities.Todo.getById("none " + Math.random())`,
+}
+
+var languageSteps = map[string]steps{
+	"javascript": javascriptSteps,
+	"node":       javascriptSteps,
+	"python": {
+		add:    "import random\nt = SDK.Entities.Todo.upsert({'id': 'a', 'title': f'once {random.random()}'})\nSDK.Out.answer(t.title)",
+		remove: "SDK.Out.answer(SDK.Entities.Todo.delete_by_query({'id': 'a'}, max_affected=5))",
+		chance: `import datetime, random, uuid
+from servers.nap import take
+order = []
+async def one(n):
+    await take(ms=random.randrange(20))
+    t = SDK.Entities.Todo.upsert({"title": f"todo {n} {uuid.uuid4()}"})
+    order.extend([n, t.id, datetime.datetime.now().isoformat()])
+await asyncio.gather(*(one(n) for n in range(4)))
+result = {"order": order, "all": SDK.Entities.Todo.count()}`,
+		lose: "import random\nSDK.Entities.Todo.upsert({'title': 'lost'})\nSDK.Entities.Todo.get_by_id(f'none {random.random()}')",
+	},
+}
+
+// What the host does around a run, it does in each language: a key, a plan that a person approves, undo and replay.
+func TestRunsAreKeptInEachLanguage(t *testing.T) {
+	t.Parallel()
+	needs.Program(t, "python3")
+	node := needs.ScriptNode(t)
+	for language, s := range languageSteps {
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			a := withNap(t)
+			a.env = append(a.env, "KOAN_CODEMODE_LANGUAGES=javascript,python,node", "KOAN_CODEMODE_NODE="+node, `KOAN_APPROVAL_RULES=[{operation: delete, mode: writes}]`)
+			run := func(code string, args ...string) runLine {
+				return a.lineOf(a.exec(code, append([]string{"run", "-", "--language", language}, args...)...))
+			}
+			title := func() any {
+				return a.lineOf(a.exec(`SDK.Entities.Todo.findById("a")?.title ?? null`, "run", "-")).Result.Data
+			}
+
+			once := run(s.add, "--idempotency-key", "k")
+			require.True(t, once.Result.OK, "%+v", once.Result.Error)
+			again := run(s.add, "--idempotency-key", "k")
+			require.Equal(t, once.Result.Answer, again.Result.Answer, "the run is not made again")
+			require.Equal(t, string(fault.Conflict), run(s.remove, "--idempotency-key", "k").Result.Error.Code)
+			require.Equal(t, once.Result.Answer, title())
+
+			plan := run(s.remove)
+			require.Equal(t, string(fault.ApprovalRequired), plan.Result.Error.Code)
+			require.Equal(t, once.Result.Answer, title(), "nothing is committed before")
+			applied := a.lineOf(a.exec("", "approve", plan.PlanID, "--yes"))
+			require.True(t, applied.Result.OK, "%+v", applied.Result.Error)
+			require.EqualValues(t, 1, applied.Result.Answer)
+			require.Nil(t, title())
+
+			require.True(t, a.lineOf(a.exec("", "undo", once.RunID, "--on-conflict", "skip")).Result.OK, "what is gone is as before the run")
+			restored := a.exec("", "undo", applied.RunID)
+			require.True(t, a.lineOf(restored).Result.OK, "%s", restored.stdout)
+			require.Equal(t, once.Result.Answer, title())
+
+			chance := run(s.chance)
+			require.True(t, chance.Result.OK, "%+v", chance.Result.Error)
+			require.Equal(t, 9, a.replay(chance.RunID, 0).Calls)
+			lost := run(s.lose)
+			require.Equal(t, string(fault.NotFound), lost.Result.Error.Code)
+			require.Equal(t, "not_found", a.replay(lost.RunID, 0).Recorded.Outcome)
+			counted := a.lineOf(a.exec(`SDK.Entities.Todo.count({ title: "lost" })`, "run", "-")).Result.Data
+			raw, err := json.Marshal(counted)
+			require.NoError(t, err)
+			require.Equal(t, "0", string(raw))
+		})
+	}
+}
