@@ -130,7 +130,7 @@ func (e *entity) columnOf(name string) *descriptor.Column {
 
 func column(c *inspect.Column) descriptor.Column {
 	return descriptor.Column{
-		Name: c.Name, Bare: c.Bare, List: c.List, Storage: c.Storage, Nullable: c.Nullable, Affinity: c.Affinity, Native: c.Native,
+		Name: c.Name, Keeping: c.Keeping, Storage: c.Storage, Nullable: c.Nullable, Affinity: c.Affinity, Native: c.Native,
 		Capacity: c.Capacity, Single: c.Single, Form: c.Form, Origin: origin(c),
 	}
 }
@@ -155,8 +155,8 @@ var types = map[descriptor.Storage]catalog.FieldType{
 // field describes a column for callers.
 func field(c *inspect.Column) catalog.Field {
 	f := catalog.Field{
-		Description: c.Comment, Type: types[c.Storage], Nullable: c.Nullable, ReadOnly: c.Generated || c.Always || c.List,
-		Required: !c.Nullable && c.Default == nil && !c.Computed && !c.Generated && !c.List,
+		Description: c.Comment, Type: types[c.Storage], Nullable: c.Nullable, ReadOnly: c.Generated || c.Always || c.Keeping == descriptor.Array,
+		Required: !c.Nullable && c.Default == nil && !c.Computed && !c.Generated && c.Keeping != descriptor.Array,
 		Enum:     c.Enum, Min: c.Min, Max: c.Max, MinLength: c.MinLength, MaxLength: c.MaxLength,
 		Generated: c.Computed,
 	}
@@ -170,7 +170,7 @@ func field(c *inspect.Column) catalog.Field {
 		f.Precision, f.Scale = c.Capacity.Precision, c.Capacity.Scale
 	}
 	f.Wide = f.Type == catalog.TypeInt && c.Min == nil && c.Max == nil
-	if c.List {
+	if c.Keeping == descriptor.Array {
 		f.Schema = listSchema(c.Items)
 	}
 	if c.Default != nil {

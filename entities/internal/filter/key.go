@@ -28,7 +28,7 @@ func SelectKey(b *sqltext.Builder, key *descriptor.Column, named func(name strin
 			b.Raw("||','||")
 		}
 		p := &key.Parts[i]
-		if p.Storage == descriptor.Int && !p.Bare || p.Storage == descriptor.UUID {
+		if p.Storage == descriptor.Int && !p.IsLoose() || p.Storage == descriptor.UUID {
 			b.Raw("CAST(")
 			named(p.Name)
 			b.Raw(" AS TEXT)")
@@ -43,7 +43,7 @@ func SelectKey(b *sqltext.Builder, key *descriptor.Column, named func(name strin
 
 // jsonColumn appends a column of JSON: an array of PostgreSQL is made such.
 func jsonColumn(b *sqltext.Builder, c *descriptor.Column, column func()) {
-	if !c.List {
+	if !c.IsArray() {
 		column()
 		return
 	}
@@ -174,7 +174,7 @@ func partedKey(key *descriptor.Column, v any) (string, bool) {
 		return "", false
 	}
 	for i := range key.Parts {
-		if _, err := strconv.ParseInt(parts[i], 10, 64); err != nil && key.Parts[i].Storage == descriptor.Int && !key.Parts[i].Bare {
+		if _, err := strconv.ParseInt(parts[i], 10, 64); err != nil && key.Parts[i].Storage == descriptor.Int && !key.Parts[i].IsLoose() {
 			return "", false
 		}
 	}

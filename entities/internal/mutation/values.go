@@ -65,7 +65,7 @@ func CheckValues(k *model.Kind, m ent.Mutation, spoken string) error {
 func roundedDecimals(k *model.Kind, m ent.Mutation) (out unkeptValues, err error) {
 	for _, c := range k.Rounded {
 		v, ok := m.Field(c.Name)
-		if !ok {
+		if _, kept := v.(shim.Bound); !ok || kept && c.IsLoose() { // which was stored like that already
 			continue
 		}
 		held, err := plainOf(c, v)

@@ -123,14 +123,12 @@ func (t models) keepStored(ctx context.Context, id any, m *model.Values) error {
 			if err != nil {
 				return err
 			}
-			v, err := filter.Decode(raw)
-			if err != nil {
+			if row, err = model.ShownRow(raw); err != nil {
 				return err
 			}
-			row, _ = v.(map[string]any)
 		}
 	}
-	return m.KeepStored(row)
+	return m.KeepStored(t.k, row)
 }
 
 // createWithID creates an entity whose id the caller has chosen.
