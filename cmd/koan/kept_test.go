@@ -151,3 +151,11 @@ INSERT INTO places VALUES (1, 'a'); INSERT INTO capitals VALUES (1, 'b', 'x'), (
 	require.NoError(t, err)
 	require.Contains(t, s.Config, "inherit from it")
 }
+
+// encode returns a value as JSON.
+func encode(t *testing.T, v any) []byte {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	require.NoError(t, err)
+	return raw
+}

@@ -7,6 +7,7 @@
 package descriptor
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/koan-go/koan/framework/catalog"
@@ -109,6 +110,23 @@ func (c *Column) IsArray() bool { return c.Keeping == Array }
 // that is their base64, JSON's null as an absent value. What a caller sends back as it was shown is not
 // written then, or it would replace the value that is kept.
 func (c *Column) ShowsAlike() bool { return c.Keeping != Typed }
+
+// Names returns the columns of a key.
+func (c *Column) Names() []string {
+	if len(c.Parts) == 0 {
+		return []string{c.Name}
+	}
+	out := make([]string, len(c.Parts))
+	for i := range c.Parts {
+		out[i] = c.Parts[i].Name
+	}
+	return out
+}
+
+// HasPart reports whether a column is one of several of a key.
+func (c *Column) HasPart(column string) bool {
+	return slices.ContainsFunc(c.Parts, func(p Column) bool { return p.Name == column })
+}
 
 // Absent reports whether a key is none: the rows of a view have no id.
 func (c *Column) Absent() bool { return c.Name == "" && len(c.Parts) == 0 }

@@ -62,7 +62,9 @@ func (g *graph) fields(e *entity) {
 		}
 		f, d := field(c), column(c)
 		f.Name = e.take(fieldName(c.Name), fieldName(c.Name)+"Value")
-		f.Immutable = slices.Contains(r.Key, c.Name)
+		if f.Immutable = slices.Contains(r.Key, c.Name); f.Immutable && !c.Generated && r.Writable() {
+			f.Required = c.Default == nil && !c.Computed
+		}
 		d.Field, d.Ent = f.Name, f.Name
 		e.Resource.Fields, e.Columns = append(e.Resource.Fields, f), append(e.Columns, d)
 	}
@@ -86,15 +88,20 @@ func (e *entity) partNames() (out []string) {
 	return out
 }
 
-// unique takes the first unique key for upserts.
+// unique takes the first unique key for upserts: a key of several columns is one, too.
 func (g *graph) unique(e *entity) {
 	if len(e.source.Key) == 0 {
 		return
 	}
-	for _, u := range e.source.Unique {
+	keys := e.source.Unique
+	if len(e.source.Key) > 1 {
+		keys = append([]inspect.Unique{{Columns: e.source.Key}}, keys...)
+	}
+	for _, u := range keys {
 		var names []string
 		for _, name := range u.Columns {
-			if f := e.fieldOf(name); f != nil && !f.Nullable && !f.ReadOnly {
+			// SQLite lets columns of a key be null, which rows never are in earnest.
+			if f := e.fieldOf(name); f != nil && (!f.Nullable || slices.Contains(e.source.Key, name)) && !f.ReadOnly {
 				names = append(names, f.Name)
 			}
 		}

@@ -183,7 +183,7 @@ func (m *Values) Missing(k *Kind) []fault.Detail {
 	}
 	for i := range k.Entity.Resource.Fields {
 		f := &k.Entity.Resource.Fields[i]
-		if f.Required && !f.ReadOnly && !m.Has(f.Name) && (f.Edge == "" || !m.HasEdge(f.Edge)) {
+		if f.Required && !f.ReadOnly && !m.Has(f.Name) && (f.Edge == "" || !m.HasEdge(f.Edge)) && !(m.ID != nil && k.Entity.Key.HasPart(k.Entity.Column(f.Name).Name)) {
 			lack(f.Name)
 		}
 	}

@@ -172,7 +172,8 @@ func roundStoredTimes(ctx context.Context, k *model.Kind, m ent.Mutation) error 
 		b.Raw("UPDATE ").Name(k.Entity.Table).Raw(" SET ").Name(c.Name).Raw(" = ").Arg(rounded)
 		b.Raw(" WHERE ").Name(c.Name).Raw(" = ").Arg(at)
 		if id, one := k.ID(m); one {
-			b.Raw(" AND ").Name(k.Entity.Key.Name).Raw(" = ").Arg(k.BoundID(id))
+			b.Raw(" AND ")
+			filter.OwnKeyIs(b, &k.Entity.Key, k.BoundID(id))
 		}
 		if _, err := t.SQL.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
 			return err

@@ -203,7 +203,7 @@ func (t models) createByEnt(ctx context.Context, m *model.Values) (json.RawMessa
 		return nil, nil, err
 	}
 	if m.ID != nil {
-		if err := t.k.SetID(w.Mutation, m.ID); err != nil {
+		if err := t.setID(w, m); err != nil {
 			return nil, nil, err
 		}
 	}
