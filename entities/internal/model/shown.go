@@ -65,7 +65,7 @@ func mayShowAnother(f FieldValue) bool {
 func (m *Values) keepShown(k *Kind, row map[string]any) {
 	m.Fields = slices.DeleteFunc(m.Fields, func(f FieldValue) bool {
 		stored, shown := row[f.Field.Name]
-		if !shown || !mayShowAnother(f) || !k.isShown(f, stored) {
+		if !shown || !mayShowAnother(f) || !f.isShown(k, stored) {
 			return false
 		}
 		m.Kept = append(m.Kept, f.Field.Name)
@@ -74,7 +74,7 @@ func (m *Values) keepShown(k *Kind, row map[string]any) {
 }
 
 // isShown reports whether a field is set to what a row shows of it.
-func (k *Kind) isShown(f FieldValue, stored any) bool {
+func (f *FieldValue) isShown(k *Kind, stored any) bool {
 	if raw, isJSON := f.Value.(json.RawMessage); isJSON {
 		sent, err := filter.Decode(raw)
 		return err == nil && sameShown(sent, stored)

@@ -157,6 +157,9 @@ func (t *Target) where(b *sqltext.Builder, e *descriptor.Entity) {
 	filter.OwnKeyIs(b, &e.Key, t.Key)
 }
 
+// HasKey appends the condition that a row has a key.
+func HasKey(b *sqltext.Builder, e *descriptor.Entity, key any) { filter.OwnKeyIs(b, &e.Key, key) }
+
 // Changed is a row that Update has changed.
 type Changed struct {
 	JSON  []byte // nil where there was no such row

@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/koan-go/koan/entities/descriptor"
-	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/internal/statement"
 	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/database/sqltext"
 )
@@ -123,6 +123,6 @@ func (t *Tx) Version(ctx context.Context, k *model.Kind, id any) (int64, error) 
 	}
 	b := t.Statement()
 	b.Raw("SELECT ").Name(k.Entity.VersionColumn).Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ")
-	filter.OwnKeyIs(b, &k.Entity.Key, k.BoundID(id))
+	statement.HasKey(b, k.Entity, k.BoundID(id))
 	return t.Integer(ctx, b)
 }
