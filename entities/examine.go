@@ -72,12 +72,12 @@ func (d *databases) examineOwnSet(ctx context.Context, set string) error {
 			continue
 		}
 		if err := selects(ctx, in, q, t.name); err != nil {
-			missing = append(missing, "the table "+t.name)
+			missing = append(missing, "the table "+shownTable(t.name))
 			continue
 		}
 		for _, c := range t.columns {
 			if selects(ctx, in, q, t.name, c) != nil {
-				missing = append(missing, "the column "+t.name+"."+c)
+				missing = append(missing, "the column "+shownTable(t.name)+"."+c)
 			}
 		}
 	}
@@ -96,6 +96,14 @@ func (d *databases) examineOwnSet(ctx context.Context, set string) error {
 		return nil
 	}
 	return err
+}
+
+// shownTable is a table as people name it.
+func shownTable(name string) string {
+	if schema, table := sqltext.SplitQualified(name); schema != "" {
+		return schema + "." + table
+	}
+	return name
 }
 
 // quickCheck reads all pages of a file of SQLite.

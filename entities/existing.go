@@ -182,6 +182,9 @@ func (e *Existing) inspectServer(ctx context.Context, url string) (*sql.DB, *ins
 	}
 	e.place = db.Place
 	found, err := inspectCatalogs(ctx, db.DB)
+	if err == nil {
+		err = found.OmitUnreadable(ctx, db.DB)
+	}
 	if err != nil {
 		err = fault.Newf(fault.ServiceUnavailable, "the catalogs of %s cannot be read: %v", e.place, err).WithPath("/database").Because(err).
 			WithHint("Check the server's log, and that the role may connect and read the catalogs.")

@@ -7,6 +7,7 @@
 package descriptor
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/koan-go/koan/framework/catalog"
@@ -49,6 +50,19 @@ const (
 	Computed
 )
 
+// Keeping is how a column keeps values that another program fills.
+type Keeping uint8
+
+// The ways of keeping. Rows of a Loose column, one of SQLite, may have values of any type: the driver must not
+// go by the declared one, as it does for times and booleans. An Array of PostgreSQL is read as JSON. The JSON of
+// an Unformatted column is as that program wrote it.
+const (
+	Typed Keeping = iota
+	Loose
+	Array
+	Unformatted
+)
+
 // Column joins the names of a field. Everything that addresses a field goes by one
 // of these three.
 type Column struct {
@@ -79,15 +93,39 @@ type Column struct {
 	Form   Form // nil where the column holds what callers see
 	// Refers is the resource that a foreign key refers to, whether or not an edge
 	// shows it; "" for none.
-	Refers string
-	// Bare says that another program fills the column of SQLite, whose rows may have values of any
-	// type: the driver must not go by the declared one, as it does for times and booleans.
-	Bare bool
-	// List says that the column is an array of PostgreSQL, which is read as JSON.
-	List bool
+	Refers  string
+	Keeping Keeping // where another program fills the column
 	// Parts are the columns of a key that has several, or one of which callers do not see what it
 	// holds. Name is "" then, and the key's value one text: see JoinKey.
 	Parts []Column
+}
+
+// IsLoose reports whether rows may have values of any type.
+func (c *Column) IsLoose() bool { return c.Keeping == Loose }
+
+// IsArray reports whether the column is an array of PostgreSQL.
+func (c *Column) IsArray() bool { return c.Keeping == Array }
+
+// ShowsAlike reports whether callers may see the same of values that are kept differently: bytes as the text
+// that is their base64, JSON's null as an absent value. What a caller sends back as it was shown is not
+// written then, or it would replace the value that is kept.
+func (c *Column) ShowsAlike() bool { return c.Keeping != Typed }
+
+// Names returns the columns of a key.
+func (c *Column) Names() []string {
+	if len(c.Parts) == 0 {
+		return []string{c.Name}
+	}
+	out := make([]string, len(c.Parts))
+	for i := range c.Parts {
+		out[i] = c.Parts[i].Name
+	}
+	return out
+}
+
+// HasPart reports whether a column is one of several of a key.
+func (c *Column) HasPart(column string) bool {
+	return slices.ContainsFunc(c.Parts, func(p Column) bool { return p.Name == column })
 }
 
 // Absent reports whether a key is none: the rows of a view have no id.

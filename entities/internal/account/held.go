@@ -11,6 +11,7 @@ import (
 
 	"entgo.io/ent/dialect"
 
+	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/framework/database/sqltext"
 )
@@ -82,12 +83,14 @@ func (t *History) HeldRow(ctx context.Context, k *model.Kind, id any) (HeldRow, 
 func (t *History) readHeld(ctx context.Context, k *model.Kind, ids []any, out map[string]HeldRow, room func(n int) bool) (err error) {
 	info := t.tables[k]
 	b := t.Statement()
-	b.Raw("SELECT ").Name(k.Entity.Key.Name)
+	b.Raw("SELECT ")
+	filter.OwnKey(b, &k.Entity.Key)
 	for _, c := range info.Columns {
 		b.Raw(", ")
 		holding(b, c)
 	}
-	b.Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ").Name(k.Entity.Key.Name).Raw(" IN (").List(k.BoundIDs(ids)).Raw(")")
+	b.Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ")
+	filter.OwnKeyIn(b, &k.Entity.Key, k.BoundIDs(ids))
 	if len(ids) == 1 {
 		ctx = t.RowContext(ctx)
 	}

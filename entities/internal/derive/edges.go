@@ -137,7 +137,7 @@ func (g *graph) addOtherSide(one *toOne, name string) {
 	} else {
 		d.TargetKey = one.column
 	}
-	if edge.ReadOnly || one.from.Resource.ReadOnly {
+	if edge.ReadOnly || one.from.Resource.ReadOnly || one.from.Key.Name == "" {
 		c.ReadOnly, c.Reason = true, "It is set through "+one.edge+" of "+one.from.Resource.Name+"."
 	}
 	one.to.Resource.Edges, one.to.Edges = append(one.to.Resource.Edges, c), append(one.to.Edges, d)

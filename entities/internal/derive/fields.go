@@ -62,7 +62,9 @@ func (g *graph) fields(e *entity) {
 		}
 		f, d := field(c), column(c)
 		f.Name = e.take(fieldName(c.Name), fieldName(c.Name)+"Value")
-		f.Immutable = slices.Contains(r.Key, c.Name)
+		if f.Immutable = slices.Contains(r.Key, c.Name); f.Immutable && !c.Generated && r.Writable() {
+			f.Required = c.Default == nil && !c.Computed
+		}
 		d.Field, d.Ent = f.Name, f.Name
 		e.Resource.Fields, e.Columns = append(e.Resource.Fields, f), append(e.Columns, d)
 	}
@@ -86,15 +88,20 @@ func (e *entity) partNames() (out []string) {
 	return out
 }
 
-// unique takes the first unique key for upserts.
+// unique takes the first unique key for upserts: a key of several columns is one, too.
 func (g *graph) unique(e *entity) {
 	if len(e.source.Key) == 0 {
 		return
 	}
-	for _, u := range e.source.Unique {
+	keys := e.source.Unique
+	if len(e.source.Key) > 1 {
+		keys = append([]inspect.Unique{{Columns: e.source.Key}}, keys...)
+	}
+	for _, u := range keys {
 		var names []string
 		for _, name := range u.Columns {
-			if f := e.fieldOf(name); f != nil && !f.Nullable && !f.ReadOnly {
+			// SQLite lets columns of a key be null, which rows never are in earnest.
+			if f := e.fieldOf(name); f != nil && (!f.Nullable || slices.Contains(e.source.Key, name)) && !f.ReadOnly {
 				names = append(names, f.Name)
 			}
 		}
@@ -130,7 +137,7 @@ func (e *entity) columnOf(name string) *descriptor.Column {
 
 func column(c *inspect.Column) descriptor.Column {
 	return descriptor.Column{
-		Name: c.Name, Bare: c.Bare, List: c.List, Storage: c.Storage, Nullable: c.Nullable, Affinity: c.Affinity, Native: c.Native,
+		Name: c.Name, Keeping: c.Keeping, Storage: c.Storage, Nullable: c.Nullable, Affinity: c.Affinity, Native: c.Native,
 		Capacity: c.Capacity, Single: c.Single, Form: c.Form, Origin: origin(c),
 	}
 }
@@ -155,8 +162,8 @@ var types = map[descriptor.Storage]catalog.FieldType{
 // field describes a column for callers.
 func field(c *inspect.Column) catalog.Field {
 	f := catalog.Field{
-		Description: c.Comment, Type: types[c.Storage], Nullable: c.Nullable, ReadOnly: c.Generated || c.Always || c.List,
-		Required: !c.Nullable && c.Default == nil && !c.Computed && !c.Generated && !c.List,
+		Description: c.Comment, Type: types[c.Storage], Nullable: c.Nullable, ReadOnly: c.Generated || c.Always || c.Keeping == descriptor.Array,
+		Required: !c.Nullable && c.Default == nil && !c.Computed && !c.Generated && c.Keeping != descriptor.Array,
 		Enum:     c.Enum, Min: c.Min, Max: c.Max, MinLength: c.MinLength, MaxLength: c.MaxLength,
 		Generated: c.Computed,
 	}
@@ -170,7 +177,7 @@ func field(c *inspect.Column) catalog.Field {
 		f.Precision, f.Scale = c.Capacity.Precision, c.Capacity.Scale
 	}
 	f.Wide = f.Type == catalog.TypeInt && c.Min == nil && c.Max == nil
-	if c.List {
+	if c.Keeping == descriptor.Array {
 		f.Schema = listSchema(c.Items)
 	}
 	if c.Default != nil {

@@ -12,7 +12,7 @@ import (
 func (g *graph) tables() {
 	made := map[*inspect.Relation]*schema.Table{}
 	for _, r := range g.found.Relations {
-		if e := g.of[r]; e != nil && r.Writable() && e.Key.Name != "" {
+		if e := g.of[r]; e != nil && r.Writable() && (e.Key.Name != "" || len(r.Key) > 1) {
 			made[r] = e.table()
 			g.out.Tables = append(g.out.Tables, made[r])
 		}
@@ -46,9 +46,14 @@ func (e *entity) table() *schema.Table {
 			t.AddColumn(c)
 		}
 	}
-	add(&schema.Column{Name: e.Key.Name, Type: dynamic.TypeOf(e.Key.Storage)}, true)
+	if len(e.Key.Parts) == 0 {
+		add(&schema.Column{Name: e.Key.Name, Type: dynamic.TypeOf(e.Key.Storage)}, true)
+	}
+	for i := range e.Key.Parts {
+		add(&schema.Column{Name: e.Key.Parts[i].Name, Type: dynamic.TypeOf(e.Key.Parts[i].Storage)}, true)
+	}
 	for _, c := range e.source.Columns {
-		if c.Name != e.Key.Name && (!c.Generated || e.columnOf(c.Name) != nil) {
+		if byName[c.Name] == nil && (!c.Generated || e.columnOf(c.Name) != nil) {
 			add(&schema.Column{Name: c.Name, Type: dynamic.TypeOf(c.Storage), Nullable: c.Nullable}, false)
 		}
 	}

@@ -45,7 +45,9 @@ func (g *graph) whyReadOnly(e *entity) string {
 	case len(r.Key) == 0:
 		return "the table has no key"
 	case len(r.Key) > 1:
-		return "its key has several columns, and rows of such tables cannot be written yet"
+		if why := whyKeyReadOnly(r); why != "" {
+			return why
+		}
 	case e.Key.Name == "":
 		return "its key is of the type " + r.Column(r.Key[0]).Type + ", and rows of such tables cannot be written yet"
 	case r.Column(r.Key[0]).Generated:
@@ -57,6 +59,19 @@ func (g *graph) whyReadOnly(e *entity) string {
 		}
 	}
 	return g.untraced(e)
+}
+
+// whyKeyReadOnly says why rows of a table whose key has several columns cannot be written.
+func whyKeyReadOnly(r *inspect.Relation) string {
+	for _, name := range r.Key {
+		switch c := r.Column(name); {
+		case c.Generated:
+			return "the database computes " + name + " of its key, and rows of such tables cannot be written yet"
+		case c.Storage == descriptor.Bytes || c.Storage == descriptor.JSON || c.Type == "":
+			return "its key has the column " + name + ", whose values no text is exact for, and rows of such tables cannot be written"
+		}
+	}
+	return ""
 }
 
 func columnNames(r *inspect.Relation) (out []string) {
@@ -107,7 +122,7 @@ func (e *entity) refer(one *toOne, hidden bool) {
 		Cascade: one.key.OnDelete == "CASCADE", SetNull: one.key.OnDelete == "SET NULL",
 	}
 	switch {
-	case !hidden && e.Key.Name != "" && len(e.source.Key) > 0:
+	case !hidden && len(e.source.Key) > 0 && (e.Key.Name != "" || len(e.source.Key) > 1):
 		one.to.Referrers = append(one.to.Referrers, r)
 	case r.Cascade || r.SetNull:
 		one.to.Unexposed = append(one.to.Unexposed, descriptor.Unexposed{Table: e.Table, Column: one.column})

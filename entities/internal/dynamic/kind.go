@@ -115,13 +115,10 @@ func (k *kind) shim(e *descriptor.Entity) *shim.Kind {
 			id := m.(*mutation).id
 			return id, id != nil
 		},
-		IDs:  func(_ context.Context, m ent.Mutation) ([]any, error) { return []any{m.(*mutation).id}, nil }, // none has predicates alone
-		TxOf: func(m ent.Mutation) dialect.Tx { return m.(*mutation).tx.Tx },
-		SetID: func(m ent.Mutation, id any) error {
-			m.(*mutation).id = id
-			return nil
-		},
-		Set: func(m ent.Mutation, column string, v any) error { return m.SetField(column, v) },
+		IDs:   func(_ context.Context, m ent.Mutation) ([]any, error) { return []any{m.(*mutation).id}, nil }, // none has predicates alone
+		TxOf:  func(m ent.Mutation) dialect.Tx { return m.(*mutation).tx.Tx },
+		SetID: func(m ent.Mutation, id any) error { return m.(*mutation).setID(id) },
+		Set:   func(m ent.Mutation, column string, v any) error { return m.SetField(column, v) },
 		Edge: func(m ent.Mutation, name string, change shim.EdgeChange, ids []any) error {
 			return m.(*mutation).change(name, change, ids)
 		},

@@ -26,7 +26,7 @@ func TypeOf(s descriptor.Storage) field.Type { return types[s] }
 
 // keptAs returns the type of what valueOf makes for a column.
 func keptAs(c *descriptor.Column) field.Type {
-	if (c.Bare || c.List) && c.Storage == descriptor.JSON {
+	if (c.IsLoose() || c.IsArray()) && c.Storage == descriptor.JSON {
 		return field.TypeString
 	}
 	return TypeOf(c.Storage)
@@ -35,6 +35,9 @@ func keptAs(c *descriptor.Column) field.Type {
 // valueOf returns a value of a column as a mutation has it: of one Go type for each way of being
 // stored. It takes what the converters of package shim take.
 func valueOf(c *descriptor.Column, v any) (out any, err error) {
+	if bound, done := v.(shim.Bound); done && c.ShowsAlike() { // as the database has it
+		return bound, nil
+	}
 	if c.Form != nil {
 		if _, done := v.(shim.Bound); done {
 			return v, nil
@@ -42,10 +45,7 @@ func valueOf(c *descriptor.Column, v any) (out any, err error) {
 		bound, err := c.Form.Bind(v)
 		return shim.Bound{V: bound}, err
 	}
-	if bound, done := v.(shim.Bound); done && c.List { // an array, as the database has written it
-		return bound, nil
-	}
-	if c.Bare && (c.Storage == descriptor.Day || c.Storage == descriptor.JSON) {
+	if c.IsLoose() && (c.Storage == descriptor.Day || c.Storage == descriptor.JSON) {
 		return textOf(c, v)
 	}
 	switch c.Storage {
@@ -77,9 +77,6 @@ func valueOf(c *descriptor.Column, v any) (out any, err error) {
 // textOf returns a day, or JSON, as the text that the rows of a column of another program's have, and not as
 // the time or the bytes that the driver would make of it.
 func textOf(c *descriptor.Column, v any) (out shim.Bound, err error) {
-	if bound, done := v.(shim.Bound); done {
-		return bound, nil
-	}
 	if c.Storage == descriptor.Day {
 		err = shim.Time(v, func(t time.Time) { out.V = t.Format(time.DateOnly) })
 		return out, err

@@ -47,6 +47,9 @@ func (m writer) create(ctx context.Context) (any, error) {
 }
 
 func (m writer) insert(ctx context.Context) error {
+	if len(m.kind.entity.Key.Parts) > 0 {
+		return composite(m).insert(ctx)
+	}
 	id := m.keySpec()
 	if m.id != nil {
 		key, err := m.kind.ids.BindID(m.id)
@@ -113,6 +116,9 @@ func (m writer) update(ctx context.Context) (any, error) {
 
 // store writes the changes of the row.
 func (m writer) store(ctx context.Context) error {
+	if len(m.kind.entity.Key.Parts) > 0 {
+		return composite(m).update(ctx)
+	}
 	id := m.keySpec()
 	key, err := m.kind.ids.BindID(m.id)
 	if err != nil {
@@ -187,6 +193,9 @@ func (m writer) matches(s *sql.Selector) {
 // delete deletes the row.
 func (m writer) delete(ctx context.Context) error {
 	return m.through(ctx, func(ctx context.Context) error {
+		if len(m.kind.entity.Key.Parts) > 0 {
+			return composite(m).delete(ctx)
+		}
 		id := m.keySpec()
 		key, err := m.kind.ids.BindID(m.id)
 		if err != nil {

@@ -28,7 +28,7 @@ func SelectKey(b *sqltext.Builder, key *descriptor.Column, named func(name strin
 			b.Raw("||','||")
 		}
 		p := &key.Parts[i]
-		if p.Storage == descriptor.Int && !p.Bare || p.Storage == descriptor.UUID {
+		if p.Storage == descriptor.Int && !p.IsLoose() || p.Storage == descriptor.UUID {
 			b.Raw("CAST(")
 			named(p.Name)
 			b.Raw(" AS TEXT)")
@@ -43,7 +43,7 @@ func SelectKey(b *sqltext.Builder, key *descriptor.Column, named func(name strin
 
 // jsonColumn appends a column of JSON: an array of PostgreSQL is made such.
 func jsonColumn(b *sqltext.Builder, c *descriptor.Column, column func()) {
-	if !c.List {
+	if !c.IsArray() {
 		column()
 		return
 	}
@@ -59,24 +59,41 @@ func KeyText(b *sqltext.Builder, a sqltext.Alias, key *descriptor.Column) {
 
 // KeyIs appends the condition that a key has a value.
 func KeyIs(b *sqltext.Builder, a sqltext.Alias, key *descriptor.Column, v any) {
-	if len(key.Parts) == 0 && !key.Absent() {
-		b.Column(a, key.Name).Raw("=").Arg(v)
-		return
-	}
-	keyParts(b, a, key, "=", v)
+	keyParts(b, func(name string) { b.Column(a, name) }, key, "=", v)
 }
 
 // KeyIn appends the condition that a key has one of some values, of which there is one at least.
 func KeyIn(b *sqltext.Builder, a sqltext.Alias, key *descriptor.Column, values []any) {
+	keyIn(b, func(name string) { b.Column(a, name) }, key, values)
+}
+
+// OwnKey, OwnKeyIs and OwnKeyIn are SelectKey, KeyIs and KeyIn for a statement about one table, which has no
+// alias.
+func OwnKey(b *sqltext.Builder, key *descriptor.Column) {
+	SelectKey(b, key, func(name string) { b.Name(name) })
+}
+
+// OwnKeyIs is described at OwnKey.
+func OwnKeyIs(b *sqltext.Builder, key *descriptor.Column, v any) {
+	keyParts(b, func(name string) { b.Name(name) }, key, "=", v)
+}
+
+// OwnKeyIn is described at OwnKey.
+func OwnKeyIn(b *sqltext.Builder, key *descriptor.Column, values []any) {
+	keyIn(b, func(name string) { b.Name(name) }, key, values)
+}
+
+func keyIn(b *sqltext.Builder, named func(string), key *descriptor.Column, values []any) {
 	switch {
 	case key.Absent():
 		b.Raw("1=0")
 		return
 	case len(key.Parts) == 0:
-		b.Column(a, key.Name).Raw(" IN (").List(values).Raw(")")
+		named(key.Name)
+		b.Raw(" IN (").List(values).Raw(")")
 		return
 	}
-	tuple(b, func(p *descriptor.Column) { comparedPart(b, a, p) }, key)
+	tuple(b, func(p *descriptor.Column) { comparedPart(b, named, p) }, key)
 	before, after := " IN (", ")"
 	if b.Dialect.Name() == dialect.SQLite {
 		before = " IN (VALUES "
@@ -90,16 +107,20 @@ func KeyIn(b *sqltext.Builder, a sqltext.Alias, key *descriptor.Column, values [
 	b.Raw(after)
 }
 
-// keyParts appends a comparison of a key of several columns with a value, part by part where it is one
-// for equality.
-func keyParts(b *sqltext.Builder, a sqltext.Alias, key *descriptor.Column, op string, v any) {
-	if key.Absent() {
+// keyParts appends a comparison of a key with a value, part by part where it is one for equality.
+func keyParts(b *sqltext.Builder, named func(string), key *descriptor.Column, op string, v any) {
+	switch {
+	case key.Absent():
 		b.Raw("1=0")
+		return
+	case len(key.Parts) == 0:
+		named(key.Name)
+		b.Raw(op).Arg(v)
 		return
 	}
 	parts := keyValues(key, v)
 	if op != "=" {
-		tuple(b, func(p *descriptor.Column) { comparedPart(b, a, p) }, key)
+		tuple(b, func(p *descriptor.Column) { comparedPart(b, named, p) }, key)
 		b.Raw(op)
 		i := -1
 		tuple(b, func(p *descriptor.Column) { i++; bindPart(b, p, parts[i]) }, key)
@@ -110,7 +131,7 @@ func keyParts(b *sqltext.Builder, a sqltext.Alias, key *descriptor.Column, op st
 		if i > 0 {
 			b.Raw(" AND ")
 		}
-		comparedPart(b, a, &key.Parts[i])
+		comparedPart(b, named, &key.Parts[i])
 		b.Raw("=")
 		bindPart(b, &key.Parts[i], parts[i])
 	}
@@ -131,12 +152,14 @@ func tuple(b *sqltext.Builder, part func(*descriptor.Column), key *descriptor.Co
 }
 
 // comparedPart appends a part as it is compared: as a text where SQLite may have kept it as anything.
-func comparedPart(b *sqltext.Builder, a sqltext.Alias, p *descriptor.Column) {
+func comparedPart(b *sqltext.Builder, named func(string), p *descriptor.Column) {
 	if p.Storage == descriptor.Bytes && b.Dialect.Name() == dialect.SQLite {
-		b.Raw("CAST(").Column(a, p.Name).Raw(" AS TEXT)")
+		b.Raw("CAST(")
+		named(p.Name)
+		b.Raw(" AS TEXT)")
 		return
 	}
-	b.Column(a, p.Name)
+	named(p.Name)
 }
 
 func bindPart(b *sqltext.Builder, p *descriptor.Column, text string) {
@@ -174,7 +197,7 @@ func partedKey(key *descriptor.Column, v any) (string, bool) {
 		return "", false
 	}
 	for i := range key.Parts {
-		if _, err := strconv.ParseInt(parts[i], 10, 64); err != nil && key.Parts[i].Storage == descriptor.Int && !key.Parts[i].Bare {
+		if _, err := strconv.ParseInt(parts[i], 10, 64); err != nil && key.Parts[i].Storage == descriptor.Int && !key.Parts[i].IsLoose() {
 			return "", false
 		}
 	}

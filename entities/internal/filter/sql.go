@@ -219,13 +219,13 @@ func (n *compare) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
 	}
 	if c, ok := n.operand.(plain); ok && c.Name == "" {
 		if negate && n.op != "=" {
-			keyParts(b, a, c.Column, opposite[n.op], n.value)
+			keyParts(b, func(name string) { b.Column(a, name) }, c.Column, opposite[n.op], n.value)
 			return
 		}
 		if negate {
 			b.Raw("NOT ")
 		}
-		keyParts(b, a, c.Column, n.op, n.value)
+		keyParts(b, func(name string) { b.Column(a, name) }, c.Column, n.op, n.value)
 		return
 	}
 	if c, ok := n.operand.(plain); ok && c.Storage == descriptor.Decimal && n.op == "=" {

@@ -157,7 +157,7 @@ func identifier(c *descriptor.Column, v any, bad refuseFunc) (any, *fault.Detail
 			if n, err := strconv.ParseInt(s, 10, 64); err == nil && strconv.FormatInt(n, 10) == s {
 				return n, nil
 			}
-			if c.Bare && s != "" && !strings.ContainsRune(s, 0) { // rows may have an id that is none
+			if c.IsLoose() && s != "" && !strings.ContainsRune(s, 0) { // rows may have an id that is none
 				return s, nil
 			}
 		}

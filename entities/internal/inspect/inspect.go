@@ -110,13 +110,11 @@ type Value struct {
 	Affinity descriptor.Affinity
 	Native   string
 	// Cast is the type that PostgreSQL makes of a text before it compares it with the column.
-	Cast   string
-	Single bool
-	Bare   bool
-	Form   descriptor.Form
-	// List says that the column is an array of PostgreSQL, read as JSON; Items is the JSON type of
-	// its elements, "" for several.
-	List  bool
+	Cast    string
+	Single  bool
+	Keeping descriptor.Keeping
+	Form    descriptor.Form
+	// Items is the JSON type of the elements of an array, "" for several.
 	Items string
 	// Short says that a text has no line breaks worth speaking of: it is one of a bounded length.
 	Short bool

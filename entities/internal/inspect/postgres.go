@@ -12,7 +12,7 @@ import (
 // PostgreSQL reads the catalogs of a database: what its role may read of all schemas but the server's own. Types
 // and tables are named with their schemas, so the search path must be that of the server alone.
 func PostgreSQL(ctx context.Context, q Querier) (*Database, error) {
-	s := &postgresCatalog{Querier: q, found: &Database{}, byID: map[int64]*Relation{}, numbers: map[int64]map[int]*Column{}}
+	s := &postgresCatalog{Querier: q, found: &Database{}, byID: map[int64]*Relation{}, inherited: map[int64]bool{}, numbers: map[int64]map[int]*Column{}}
 	for _, read := range []func(context.Context) error{s.types, s.relations, s.columns, s.indexes, s.constraints} {
 		if err := read(ctx); err != nil {
 			return nil, err
@@ -33,13 +33,37 @@ func PostgreSQL(ctx context.Context, q Querier) (*Database, error) {
 	return s.found, nil
 }
 
+// OmitUnreadable leaves out the views that cannot be read: they need functions, types or tables that the role, or
+// the search path of its own, does not find. q has that search path. The server says so when it plans a query,
+// which reads no row.
+func (d *Database) OmitUnreadable(ctx context.Context, q Querier) error {
+	kept := d.Relations[:0]
+	for _, r := range d.Relations {
+		if r.Kind == View {
+			err := each(ctx, q, func(*sql.Rows) error { return nil }, "SELECT * FROM "+quotedName(r.Schema, r.Name)+" LIMIT 0")
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err != nil {
+				d.omit(r.Qualified(), "the view cannot be read: "+err.Error())
+				continue
+			}
+		}
+		kept = append(kept, r)
+	}
+	d.Relations = kept
+	return nil
+}
+
 // postgresCatalog is a database that is being read.
 type postgresCatalog struct {
 	Querier
-	found   *Database
-	byID    map[int64]*Relation
-	numbers map[int64]map[int]*Column // columns by their number in the catalog
-	typesOf map[int64]*postgresType
+	found *Database
+	byID  map[int64]*Relation
+	// inherited are the tables whose rows are also those of others.
+	inherited map[int64]bool
+	numbers   map[int64]map[int]*Column // columns by their number in the catalog
+	typesOf   map[int64]*postgresType
 }
 
 var postgresKinds = map[string]Kind{"r": Table, "p": Table, "v": View, "m": MaterializedView, "f": Foreign}
@@ -50,12 +74,16 @@ func (s *postgresCatalog) relations(ctx context.Context) error {
 		var id int64
 		var kind string
 		var comment, parent sql.NullString
-		var readable, populated bool
+		var readable, populated, inherited bool
 		r := &Relation{}
-		if err := rows.Scan(&id, &r.Schema, &r.Name, &kind, &comment, &parent, &readable, &populated); err != nil {
+		if err := rows.Scan(&id, &r.Schema, &r.Name, &kind, &comment, &parent, &readable, &populated, &inherited); err != nil {
 			return err
 		}
 		r.Kind, r.Comment, r.PartOf = postgresKinds[kind], comment.String, parent.String
+		if inherited {
+			s.inherited[id] = true
+			r.Unwritable = "it has the rows of tables that inherit from it, too, over which its key does not hold"
+		}
 		if !readable {
 			if r.PartOf == "" {
 				s.found.omit(r.Schema+"."+r.Name, "the role that Koan connects as may not read it")
@@ -71,7 +99,8 @@ func (s *postgresCatalog) relations(ctx context.Context) error {
 		return nil
 	}, `SELECT c.oid::bigint, n.nspname, c.relname, c.relkind::text, obj_description(c.oid, 'pg_class'),
 	CASE WHEN c.relispartition THEN (SELECT i.inhparent::regclass::text FROM pg_inherits i WHERE i.inhrelid = c.oid LIMIT 1) END,
-	has_schema_privilege(n.oid, 'USAGE') AND has_any_column_privilege(c.oid, 'SELECT'), c.relispopulated
+	has_schema_privilege(n.oid, 'USAGE') AND has_any_column_privilege(c.oid, 'SELECT'), c.relispopulated,
+	c.relkind = 'r' AND EXISTS (SELECT 1 FROM pg_inherits i WHERE i.inhparent = c.oid)
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_' AND c.relname !~ '^koan_'
 	AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.classid = 'pg_class'::regclass AND d.deptype = 'e')
@@ -137,7 +166,7 @@ func (s *postgresCatalog) indexes(ctx context.Context) error {
 		columns, ok := s.named(id, numbers)
 		r := s.byID[id]
 		switch {
-		case !ok || r == nil:
+		case !ok || r == nil || s.inherited[id]:
 		case primary:
 			r.Key = columns
 		default:

@@ -79,7 +79,7 @@ func (s *postgresCatalog) describe(c *Column, id int64, modifier int) {
 	case t.kind == "e":
 		c.Storage, c.Native, c.Enum = descriptor.Text, quotedName(t.schema, t.name), t.labels
 	case t.category == "A" && t.element != 0:
-		c.Storage, c.List, c.Items = descriptor.JSON, true, s.items(t.element)
+		c.Storage, c.Keeping, c.Items = descriptor.JSON, descriptor.Array, s.items(t.element)
 	default:
 		c.Value, c.Limits = postgresValue(t, modifier)
 	}
@@ -151,7 +151,7 @@ func postgresValue(t *postgresType, modifier int) (v Value, l Limits) {
 	case "uuid":
 		v.Storage = descriptor.UUID
 	case "json", "jsonb":
-		v.Storage = descriptor.JSON
+		v.Storage, v.Keeping = descriptor.JSON, descriptor.Unformatted
 	case "bytea":
 		v.Storage = descriptor.Bytes
 	case "varchar", "bpchar":

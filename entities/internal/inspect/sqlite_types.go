@@ -21,7 +21,7 @@ func sqliteValue(declared string) (v Value, l Limits) {
 		first, _ = strconv.Atoi(m[2])
 		second, _ = strconv.Atoi(m[3])
 	}
-	name, v.Bare = strings.ToUpper(name), true
+	name, v.Keeping = strings.ToUpper(name), descriptor.Loose
 	has := func(words ...string) bool {
 		for _, w := range words {
 			if strings.Contains(name, w) {

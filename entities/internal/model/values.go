@@ -1,14 +1,11 @@
 package model
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
-	"reflect"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/filter"
@@ -54,67 +51,6 @@ func (m *Values) refusals() (out []fault.Detail) {
 		out = append(out, m.Refused[i].Details...)
 	}
 	return out
-}
-
-// KeepStored drops the values that fields do not take, or may not mean, and that are stored as they are: they
-// change nothing. Its fault says what is wrong with the others. row is the entity in JSON, nil for none.
-func (m *Values) KeepStored(row map[string]any) error {
-	m.keepShown(row)
-	var wrong []fault.Detail
-	hint := ""
-	for i := range m.Refused {
-		r := &m.Refused[i]
-		if stored, shown := row[r.Field.Name]; shown && reflect.DeepEqual(stored, r.Value) {
-			m.Kept = append(m.Kept, r.Field.Name)
-			continue
-		}
-		wrong, hint = append(wrong, r.Details...), cmp.Or(hint, r.hint)
-	}
-	m.Refused = nil
-	switch {
-	case len(wrong) == 0:
-		return nil
-	case hint != "":
-		return fault.Invalid(wrong...).WithHint("%s", hint)
-	}
-	return fault.Invalid(wrong...)
-}
-
-// MayShowOthers reports whether a model sets fields to what may be shown of values that are something else: a
-// text with U+FFFD in place of what is not UTF-8, or a text in place of what is no JSON.
-func (m *Values) MayShowOthers() bool { return slices.ContainsFunc(m.Fields, mayShowAnother) }
-
-func mayShowAnother(f FieldValue) bool {
-	switch v := f.Value.(type) {
-	case string:
-		return strings.ContainsRune(v, utf8.RuneError)
-	case json.RawMessage:
-		return bytes.HasPrefix(v, []byte(`"`))
-	}
-	return false
-}
-
-// keepShown drops what MayShowOthers is about where it is what the row shows: written, it would replace what
-// is stored.
-func (m *Values) keepShown(row map[string]any) {
-	m.Fields = slices.DeleteFunc(m.Fields, func(f FieldValue) bool {
-		stored, shown := row[f.Field.Name]
-		if !shown || !mayShowAnother(f) {
-			return false
-		}
-		sent := f.Value
-		if raw, isJSON := sent.(json.RawMessage); isJSON {
-			var err error
-			if sent, err = filter.Decode(raw); err != nil {
-				return false
-			}
-		}
-		if !reflect.DeepEqual(sent, stored) {
-			return false
-		}
-		m.Kept = append(m.Kept, f.Field.Name)
-		return true
-	})
 }
 
 // HasJSON reports whether a model sets fields whose JSON a setter may refuse.
@@ -247,7 +183,7 @@ func (m *Values) Missing(k *Kind) []fault.Detail {
 	}
 	for i := range k.Entity.Resource.Fields {
 		f := &k.Entity.Resource.Fields[i]
-		if f.Required && !f.ReadOnly && !m.Has(f.Name) && (f.Edge == "" || !m.HasEdge(f.Edge)) {
+		if f.Required && !f.ReadOnly && !m.Has(f.Name) && (f.Edge == "" || !m.HasEdge(f.Edge)) && !(m.ID != nil && k.Entity.Key.HasPart(k.Entity.Column(f.Name).Name)) {
 			lack(f.Name)
 		}
 	}

@@ -65,7 +65,7 @@ func CheckValues(k *model.Kind, m ent.Mutation, spoken string) error {
 func roundedDecimals(k *model.Kind, m ent.Mutation) (out unkeptValues, err error) {
 	for _, c := range k.Rounded {
 		v, ok := m.Field(c.Name)
-		if !ok {
+		if _, kept := v.(shim.Bound); !ok || kept && c.IsLoose() { // which was stored like that already
 			continue
 		}
 		held, err := plainOf(c, v)
@@ -172,7 +172,8 @@ func roundStoredTimes(ctx context.Context, k *model.Kind, m ent.Mutation) error 
 		b.Raw("UPDATE ").Name(k.Entity.Table).Raw(" SET ").Name(c.Name).Raw(" = ").Arg(rounded)
 		b.Raw(" WHERE ").Name(c.Name).Raw(" = ").Arg(at)
 		if id, one := k.ID(m); one {
-			b.Raw(" AND ").Name(k.Entity.Key.Name).Raw(" = ").Arg(k.BoundID(id))
+			b.Raw(" AND ")
+			filter.OwnKeyIs(b, &k.Entity.Key, k.BoundID(id))
 		}
 		if _, err := t.SQL.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
 			return err

@@ -152,7 +152,7 @@ func (x *statements) aggregate(a *Aggregate, limit int) *sqltext.Builder {
 		if i > 0 {
 			b.Raw(",")
 		}
-		if c := &a.columns[i]; c.inner.Bare {
+		if c := &a.columns[i]; c.inner.IsLoose() {
 			b.Raw(x.dialect.BareColumn()).Column(g, c.inner.Name)
 		} else if c.inner.Storage == descriptor.Time {
 			b.Raw(before).Column(g, c.inner.Name).Raw(after)

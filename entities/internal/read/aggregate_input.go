@@ -334,7 +334,7 @@ func (in *aggregateInput) add(a *Aggregate, c column, at string) {
 		c.inner.Form = nil
 	}
 	if c.by != "" { // the start of a bucket is written in one way, however the column keeps times
-		c.inner.Form, c.inner.Bare = nil, false
+		c.inner.Form, c.inner.Keeping = nil, descriptor.Typed
 	}
 	if c.inner.Storage == descriptor.Text { // a text now, whatever the column's type
 		c.inner.Native = ""

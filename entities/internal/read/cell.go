@@ -60,7 +60,7 @@ func kindOf(f *catalog.Field, c *descriptor.Column) kind {
 		return kindDay
 	case descriptor.JSON:
 		switch {
-		case c.Bare:
+		case c.IsLoose():
 			return kindForeignJSON
 		case bytes.Contains(f.Schema, []byte(`"number"`)):
 			return kindFloats
@@ -70,7 +70,7 @@ func kindOf(f *catalog.Field, c *descriptor.Column) kind {
 		return kindBytes
 	case descriptor.Text, descriptor.UUID, descriptor.Decimal, descriptor.Held:
 	}
-	if c.Bare {
+	if c.IsLoose() {
 		return kindForeignText
 	}
 	return kindText

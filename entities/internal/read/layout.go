@@ -94,9 +94,9 @@ func (l *layout) named(d sqltext.Dialect, way string, column func(b *sqltext.Bui
 		}
 		before, after := "", ""
 		switch {
-		case o.column.Bare:
+		case o.column.IsLoose():
 			before = d.BareColumn()
-		case o.column.List:
+		case o.column.IsArray():
 			before, after = "to_jsonb(", ")"
 		case o.kind == kindTime:
 			before, after = d.TimeText()

@@ -123,7 +123,7 @@ func (t term) appendPlace(b *sqltext.Builder, a sqltext.Alias) {
 	}
 	t.reach(b, a, func(a sqltext.Alias) {
 		switch {
-		case t.column.Bare:
+		case t.column.IsLoose():
 			b.Raw(b.Dialect.BareColumn()).Column(a, t.column.Name)
 		case t.column.Storage == descriptor.Day, t.column.Native != "":
 			filter.Column(b, a, t.column)
@@ -149,7 +149,7 @@ func (t term) native(d sqltext.Dialect, v any) any {
 	if held, ok := v.(keyBytes); ok {
 		return []byte(held)
 	}
-	if t.column.Bare {
+	if t.column.IsLoose() {
 		return v
 	}
 	switch t.column.Storage {
@@ -189,7 +189,7 @@ func (t term) accepts(v any) bool {
 	_, isInt := v.(int64)
 	_, isFloat := v.(float64)
 	_, isBool := v.(bool)
-	if t.column.Bare { // rows may have a value of any type
+	if t.column.IsLoose() { // rows may have a value of any type
 		return true
 	}
 	if _, isBlob := v.(keyBytes); isBlob || t.column.Form != nil { // whatever the app's type keeps

@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/framework/database/sqltext"
 )
 
@@ -35,7 +36,8 @@ func (e *Engine) Images(ctx context.Context, q Querier, entity *descriptor.Entit
 		s := &selection{entity: entity, layout: fullLayout(entity)}
 		b := e.builder()
 		b.Raw("SELECT ").Raw(s.layout.returning(e.dialect)).Raw(" FROM ").Name(entity.Table)
-		b.Raw(" WHERE ").Name(entity.Key.Name).Raw(" IN (").List(keys[:n]).Raw(")")
+		b.Raw(" WHERE ")
+		filter.OwnKeyIn(b, &entity.Key, keys[:n])
 		row := func(key any, row []byte, _ []any) error { return each(key, row) }
 		if err := e.eachRow(ctx, q, s, b, 0, row); err != nil {
 			return err
@@ -92,7 +94,8 @@ func Own(row []byte) []byte {
 // ReturnedKeys ends and runs a writing statement as Returned does, and returns only
 // the keys of what was written.
 func (e *Engine) ReturnedKeys(ctx context.Context, q Querier, entity *descriptor.Entity, b *sqltext.Builder) (out []any, err error) {
-	b.Raw(" RETURNING ").Name(entity.Key.Name)
+	b.Raw(" RETURNING ")
+	filter.OwnKey(b, &entity.Key)
 	rows, err := e.query(ctx, q, b)
 	if err != nil {
 		return nil, err

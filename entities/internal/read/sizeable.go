@@ -6,6 +6,7 @@ import (
 	"entgo.io/ent/dialect"
 
 	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/framework/database/sqltext"
 	"github.com/koan-go/koan/framework/exact"
 )
@@ -19,7 +20,11 @@ func (e *Engine) Sizeable(ctx context.Context, q Querier, entity *descriptor.Ent
 	for len(keys) > 0 {
 		n := min(len(keys), maxImages)
 		b := e.builder()
-		b.Raw("SELECT ").Name(entity.Key.Name).Raw(" FROM ").Name(entity.Table).Raw(" WHERE ").Name(entity.Key.Name).Raw(" IN (").List(keys[:n]).Raw(") AND (")
+		b.Raw("SELECT ")
+		filter.OwnKey(b, &entity.Key)
+		b.Raw(" FROM ").Name(entity.Table).Raw(" WHERE ")
+		filter.OwnKeyIn(b, &entity.Key, keys[:n])
+		b.Raw(" AND (")
 		plus := ""
 		for i := range entity.Columns {
 			if c := &entity.Columns[i]; IsSizeable(c) {

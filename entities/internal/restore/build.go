@@ -8,6 +8,7 @@ import (
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/account"
 	"github.com/koan-go/koan/entities/internal/changes"
+	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/run/store"
 )
@@ -83,7 +84,8 @@ func (x *builder) refersToItself(column string, v account.Held) bool {
 func (x *builder) renumber(ctx context.Context, made any, mark int) error {
 	b := x.undo.Statement()
 	b.Raw("UPDATE ").Name(x.k.Entity.Table).Raw(" SET ").Name(x.k.Entity.Key.Name).Raw(" = ").Arg(x.k.BoundID(x.id))
-	b.Raw(" WHERE ").Name(x.k.Entity.Key.Name).Raw(" = ").Arg(x.k.BoundID(made))
+	b.Raw(" WHERE ")
+	filter.OwnKeyIs(b, &x.k.Entity.Key, x.k.BoundID(made))
 	if _, err := x.undo.SQL.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
 		return x.undo.host.WriteFault(ctx, x.k, x.values(), err)
 	}

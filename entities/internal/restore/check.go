@@ -100,9 +100,13 @@ func (x *restoration) checkReferrers(ctx context.Context) error {
 // checkParents looks for the rows that the row is going to refer to. A column that can be null
 // stays so until its row is there, which another round may bring.
 func (x *restoration) checkParents(ctx context.Context, wanted account.HeldRow) (waiting []string, err error) {
+	found := x.undo.Past.Rows[changes.RowOf(x.k, x.id)]
 	for i, column := range x.table.Columns {
 		target := account.Referred(x.undo.Model, x.k, column)
 		if target == nil || wanted[i] == nil {
+			continue
+		}
+		if found != nil && found.Row != nil && account.SameHeld(wanted[i], found.Row[i]) { // nothing changes of it
 			continue
 		}
 		id, err := target.ParseID((*wanted[i])[1:])
@@ -125,7 +129,7 @@ func (x *restoration) checkParents(ctx context.Context, wanted account.HeldRow) 
 			continue
 		}
 		if x.all.Skip && account.IsNullable(x.k, column) && x.of.Action() == string(store.Update) {
-			if found := x.undo.Past.Rows[changes.RowOf(x.k, x.id)]; found != nil {
+			if found != nil {
 				wanted[i] = found.Row[i]
 			}
 			x.of.Left = append(x.of.Left, x.place(x.field(column), "what it referred to is not there any more"))

@@ -17,7 +17,7 @@ import (
 // seenOf returns a held value as builders take it.
 func seenOf(c *descriptor.Column, h account.Held) (any, error) {
 	v, err := account.Bound(h)
-	if err == nil && c.List { // the text of an array is no JSON
+	if err == nil && (c.IsArray() || c.IsLoose()) { // of any type, or a text that is no JSON
 		return shim.Bound{V: v}, nil
 	}
 	if err == nil {

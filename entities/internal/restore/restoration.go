@@ -7,6 +7,7 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/account"
 	"github.com/koan-go/koan/entities/internal/changes"
+	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/framework/run/undo"
 )
@@ -234,7 +235,8 @@ func (x *restoration) settle(ctx context.Context, wanted account.HeldRow) error 
 	if n == 0 {
 		return nil
 	}
-	b.Raw(" WHERE ").Name(x.k.Entity.Key.Name).Raw(" = ").Arg(x.k.BoundID(x.id))
+	b.Raw(" WHERE ")
+	filter.OwnKeyIs(b, &x.k.Entity.Key, x.k.BoundID(x.id))
 	if _, err := x.undo.SQL.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
 		return x.refused(x.undo.host.WriteFault(ctx, x.k, x.values(), err))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/koan-go/koan/entities/internal/account"
+	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/framework/run/undo"
 )
@@ -55,7 +56,9 @@ func (x *uniqueKeys) free(ctx context.Context, now, wanted account.HeldRow) erro
 func (x *uniqueKeys) otherWith(ctx context.Context, key []*schema.Column, now, wanted account.HeldRow) (any, error) {
 	changes := false
 	b := x.undo.Statement()
-	b.Raw("SELECT ").Name(x.k.Entity.Key.Name).Raw(" FROM ").Name(x.k.Entity.Table).Raw(" WHERE ")
+	b.Raw("SELECT ")
+	filter.OwnKey(b, &x.k.Entity.Key)
+	b.Raw(" FROM ").Name(x.k.Entity.Table).Raw(" WHERE ")
 	for _, c := range key {
 		i := slices.Index(x.table.Columns, c.Name)
 		if i < 0 || wanted[i] == nil {
@@ -68,7 +71,9 @@ func (x *uniqueKeys) otherWith(ctx context.Context, key []*schema.Column, now, w
 		}
 		b.Name(c.Name).Raw(" = ").Arg(v).Raw(" AND ")
 	}
-	b.Name(x.k.Entity.Key.Name).Raw(" <> ").Arg(x.k.BoundID(x.id))
+	b.Raw("NOT (")
+	filter.OwnKeyIs(b, &x.k.Entity.Key, x.k.BoundID(x.id))
+	b.Raw(")")
 	if !changes {
 		return nil, nil
 	}
@@ -109,7 +114,8 @@ func (x *uniqueKeys) freeColumn(ctx context.Context, c *schema.Column, id any) (
 	}
 	b := x.undo.Statement()
 	b.Raw("UPDATE ").Name(x.k.Entity.Table).Raw(" SET ").Name(c.Name).Raw(" = ").Arg(v)
-	b.Raw(" WHERE ").Name(x.k.Entity.Key.Name).Raw(" = ").Arg(x.k.BoundID(id))
+	b.Raw(" WHERE ")
+	filter.OwnKeyIs(b, &x.k.Entity.Key, x.k.BoundID(id))
 	_, err = x.undo.SQL.ExecContext(ctx, string(b.Text()), b.Args()...)
 	if err != nil && x.undo.Backend.Violation(err) != nil {
 		x.fail(x.field(c.Name), occupied)

@@ -13,6 +13,7 @@ import (
 	"strconv"
 
 	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/framework/database/sqltext"
 )
@@ -88,7 +89,11 @@ func (w *Writer) Insert(ctx context.Context, q read.Querier, e *descriptor.Entit
 			}
 		}
 		if quiet {
-			b.Raw(" ON CONFLICT (").Name(e.Key.Name).Raw(") DO NOTHING")
+			b.Raw(" ON CONFLICT (")
+			for i, name := range e.Key.Names() {
+				b.Raw([]string{"", ","}[min(i, 1)]).Name(name)
+			}
+			b.Raw(") DO NOTHING")
 		}
 		if err := w.returned(ctx, q, e, b, rows[:n], more, each); err != nil {
 			return err
@@ -149,8 +154,11 @@ func (t *Target) where(b *sqltext.Builder, e *descriptor.Entity) {
 	if t.Place != "" {
 		b.Raw("ctid=CAST(").Arg(t.Place).Raw(" AS tid) AND ") // only PostgreSQL tells places
 	}
-	b.Name(e.Key.Name).Raw("=").Arg(t.Key)
+	filter.OwnKeyIs(b, &e.Key, t.Key)
 }
+
+// HasKey appends the condition that a row has a key.
+func HasKey(b *sqltext.Builder, e *descriptor.Entity, key any) { filter.OwnKeyIs(b, &e.Key, key) }
 
 // Changed is a row that Update has changed.
 type Changed struct {
@@ -249,7 +257,8 @@ func (w *Writer) UpdateMany(ctx context.Context, q read.Querier, e *descriptor.E
 	return w.portions(keys, func(some []any) ([]any, error) {
 		b := w.reader.Statement()
 		w.set(b, e, r)
-		b.Raw(" WHERE ").Name(e.Key.Name).Raw(" IN (").List(some).Raw(")")
+		b.Raw(" WHERE ")
+		filter.OwnKeyIn(b, &e.Key, some)
 		return w.reader.ReturnedKeys(ctx, q, e, b)
 	})
 }
@@ -259,7 +268,8 @@ func (w *Writer) UpdateMany(ctx context.Context, q read.Querier, e *descriptor.E
 func (w *Writer) DeleteMany(ctx context.Context, q read.Querier, e *descriptor.Entity, keys []any) ([]any, error) {
 	return w.portions(keys, func(some []any) ([]any, error) {
 		b := w.reader.Statement()
-		b.Raw("DELETE FROM ").Name(e.Table).Raw(" WHERE ").Name(e.Key.Name).Raw(" IN (").List(some).Raw(")")
+		b.Raw("DELETE FROM ").Name(e.Table).Raw(" WHERE ")
+		filter.OwnKeyIn(b, &e.Key, some)
 		return w.reader.ReturnedKeys(ctx, q, e, b)
 	})
 }
@@ -270,8 +280,23 @@ func (w *Writer) DeleteMany(ctx context.Context, q read.Querier, e *descriptor.E
 func (w *Writer) Keys(ctx context.Context, q read.Querier, e *descriptor.Entity, column string, values []any, admit read.Admit) ([]any, error) {
 	return w.portions(values, func(some []any) ([]any, error) {
 		b := w.reader.Statement()
-		b.Raw("SELECT ").Name(e.Key.Name).Raw(" FROM ").Name(e.Table).Raw(" WHERE ").Name(column).Raw(" IN (").List(some).Raw(") ORDER BY 1")
+		b.Raw("SELECT ")
+		filter.OwnKey(b, &e.Key)
+		b.Raw(" FROM ").Name(e.Table).Raw(" WHERE ").Name(column).Raw(" IN (").List(some).Raw(") ORDER BY 1")
 		return w.reader.SelectedKeys(ctx, q, b, admit)
+	})
+}
+
+// Present returns those of some keys that are there.
+func (w *Writer) Present(ctx context.Context, q read.Querier, e *descriptor.Entity, keys []any) ([]any, error) {
+	return w.portions(keys, func(some []any) ([]any, error) {
+		b := w.reader.Statement()
+		b.Raw("SELECT ")
+		filter.OwnKey(b, &e.Key)
+		b.Raw(" FROM ").Name(e.Table).Raw(" WHERE ")
+		filter.OwnKeyIn(b, &e.Key, some)
+		b.Raw(" ORDER BY 1")
+		return w.reader.SelectedKeys(ctx, q, b, nil)
 	})
 }
 

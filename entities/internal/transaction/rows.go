@@ -6,6 +6,7 @@ import (
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/model"
+	"github.com/koan-go/koan/entities/internal/statement"
 	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/database/sqltext"
 )
@@ -21,7 +22,7 @@ func (t *Tx) Image(ctx context.Context, k *model.Kind, id any) ([]byte, error) {
 // knows, or need know.
 func (t *Tx) Place(ctx context.Context, k *model.Kind, id any) (string, error) {
 	l, ok := t.SQL.(database.Locator)
-	if !ok {
+	if !ok || len(k.Entity.Key.Parts) > 0 {
 		return "", nil
 	}
 	return l.Locate(ctx, k.Entity.Table, k.Entity.Key.Name, k.BoundID(id))
@@ -121,6 +122,7 @@ func (t *Tx) Version(ctx context.Context, k *model.Kind, id any) (int64, error) 
 		return 0, nil
 	}
 	b := t.Statement()
-	b.Raw("SELECT ").Name(k.Entity.VersionColumn).Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ").Name(k.Entity.Key.Name).Raw(" = ").Arg(k.BoundID(id))
+	b.Raw("SELECT ").Name(k.Entity.VersionColumn).Raw(" FROM ").Name(k.Entity.Table).Raw(" WHERE ")
+	statement.HasKey(b, k.Entity, k.BoundID(id))
 	return t.Integer(ctx, b)
 }

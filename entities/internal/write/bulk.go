@@ -79,7 +79,7 @@ func (b *bulk) prepareAll(ctx context.Context) error {
 			keys = append(keys, b.k.BoundID(m.ID))
 		}
 	}
-	found, err := b.Writer.Keys(ctx, b.SQL, b.k.Entity, b.k.Entity.Key.Name, keys, nil)
+	found, err := b.Writer.Present(ctx, b.SQL, b.k.Entity, keys)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (b *bulk) prepareAll(ctx context.Context) error {
 	b.ready = make([]*prepared, len(b.models))
 	apart := map[string]bool{} // entities that models store which go their own way
 	for i, m := range b.models {
-		if late[i] || apart[m.Shown] || len(m.Refused) > 0 || m.ID != nil && m.MayShowOthers() || !b.plain(m) || m.Immutable() || m.ID != nil && (m.Empty() || !b.k.SettableID) {
+		if late[i] || len(b.k.Entity.Key.Parts) > 0 || apart[m.Shown] || len(m.Refused) > 0 || m.ID != nil && m.MayShowOthers() || !b.plain(m) || m.Immutable() || m.ID != nil && (m.Empty() || !b.k.SettableID) {
 			apart[m.Shown] = m.ID != nil
 			continue
 		}

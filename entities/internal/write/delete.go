@@ -114,7 +114,7 @@ func (t deletion) together(ctx context.Context, ids []any, to Progress) (deleted
 	mark := t.Log.Len()
 	done, err = t.tryTogether(ctx, func() error {
 		return t.inPortions(ids, to, func(bound []any) error {
-			keys, err := t.Writer.Keys(ctx, t.SQL, t.k.Entity, t.k.Entity.Key.Name, bound, nil)
+			keys, err := t.Writer.Present(ctx, t.SQL, t.k.Entity, bound)
 			if err != nil || len(keys) == 0 {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -111,7 +112,8 @@ func (t edges) dropUnchangedGuarded(ctx context.Context, id any, m *model.Values
 // null or leads to a row that the caller may not read.
 func (t edges) currentReference(ctx context.Context, ed *model.EdgeValue, id any) ([]any, error) {
 	b := t.Statement()
-	b.Raw("SELECT ").Name(ed.Edge.OwnKey).Raw(" FROM ").Name(t.k.Entity.Table).Raw(" WHERE ").Name(t.k.Entity.Key.Name).Raw(" = ").Arg(t.k.BoundID(id))
+	b.Raw("SELECT ").Name(ed.Edge.OwnKey).Raw(" FROM ").Name(t.k.Entity.Table).Raw(" WHERE ")
+	filter.OwnKeyIs(b, &t.k.Entity.Key, t.k.BoundID(id))
 	b.Raw(" AND ").Name(ed.Edge.OwnKey).Raw(" IS NOT NULL")
 	now, err := t.IDs(ctx, ed.Target, b)
 	if err != nil {

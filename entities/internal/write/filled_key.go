@@ -7,6 +7,7 @@ import (
 
 	"entgo.io/ent"
 
+	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/mutation"
 	"github.com/koan-go/koan/entities/internal/refusal"
@@ -70,7 +71,9 @@ func (t models) withKeyOf(ctx context.Context, m ent.Mutation) (any, error) {
 		columns, values = append(columns, column), append(values, v)
 	}
 	b := t.Statement()
-	b.Raw("SELECT ").Name(t.k.Entity.Key.Name).Raw(" FROM ").Name(t.k.Entity.Table).Raw(" WHERE ")
+	b.Raw("SELECT ")
+	filter.OwnKey(b, &t.k.Entity.Key)
+	b.Raw(" FROM ").Name(t.k.Entity.Table).Raw(" WHERE ")
 	mutation.MatchAll(b, columns, values)
 	ids, err := t.IDs(ctx, t.k, b)
 	if err != nil || len(ids) == 0 {

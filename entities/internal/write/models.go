@@ -123,14 +123,12 @@ func (t models) keepStored(ctx context.Context, id any, m *model.Values) error {
 			if err != nil {
 				return err
 			}
-			v, err := filter.Decode(raw)
-			if err != nil {
+			if row, err = model.ShownRow(raw); err != nil {
 				return err
 			}
-			row, _ = v.(map[string]any)
 		}
 	}
-	return m.KeepStored(row)
+	return m.KeepStored(t.k, row)
 }
 
 // createWithID creates an entity whose id the caller has chosen.
@@ -205,7 +203,7 @@ func (t models) createByEnt(ctx context.Context, m *model.Values) (json.RawMessa
 		return nil, nil, err
 	}
 	if m.ID != nil {
-		if err := t.k.SetID(w.Mutation, m.ID); err != nil {
+		if err := t.setID(w, m); err != nil {
 			return nil, nil, err
 		}
 	}

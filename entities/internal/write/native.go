@@ -33,7 +33,7 @@ func (t rowWriter) prepare(ctx context.Context, m *model.Values) (*prepared, err
 		return nil, err
 	}
 	if m.ID != nil {
-		if err := t.k.SetID(w.Mutation, m.ID); err != nil {
+		if err := t.setID(w, m); err != nil {
 			return nil, err
 		}
 	}
@@ -50,6 +50,9 @@ func (t rowWriter) prepare(ctx context.Context, m *model.Values) (*prepared, err
 	p := &prepared{model: m, fresh: true, row: row}
 	if id, ok := t.k.ID(w.Mutation); ok {
 		p.id = id
+		if len(t.k.Entity.Key.Parts) > 0 { // it is a part of the row
+			return p, nil
+		}
 		p.row = append(statement.Row{{Column: t.k.Entity.Key.Name, V: t.k.BoundID(id)}}, row...)
 	}
 	return p, nil

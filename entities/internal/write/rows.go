@@ -12,10 +12,12 @@ import (
 	"errors"
 
 	"github.com/koan-go/koan/entities/internal/account"
+	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/mutation"
 	"github.com/koan-go/koan/entities/internal/refusal"
 	"github.com/koan-go/koan/entities/internal/rules"
+	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/store"
 )
@@ -79,6 +81,15 @@ func (t Rows) Answer(ctx context.Context, id any) (json.RawMessage, error) {
 	return t.answer(ctx, id, nil)
 }
 
+// setID chooses the id of a new row.
+func (t Rows) setID(w shim.Write, m *model.Values) error {
+	err := t.k.SetID(w.Mutation, m.ID)
+	if err != nil && len(t.k.Entity.Key.Parts) > 0 { // it says what the fields do not
+		return fault.New(fault.InvalidPayload, err.Error()).WithPath(m.At + "/" + filter.Escape(t.k.KeyField().Name)).WithHint("Leave the id out: it follows from its fields.")
+	}
+	return err
+}
+
 // faults says what errors of writes mean to the caller.
 func (t Rows) faults() *refusal.Faults { return refusal.For(t.Tx, t.by) }
 
@@ -126,7 +137,8 @@ func (t Rows) atVersion(ctx context.Context, id any, want *int64) error {
 		return nil
 	}
 	b := t.Statement()
-	b.Raw("SELECT ").Name(t.k.Entity.VersionColumn).Raw(" FROM ").Name(t.k.Entity.Table).Raw(" WHERE ").Name(t.k.Entity.Key.Name).Raw(" = ").Arg(t.k.BoundID(id))
+	b.Raw("SELECT ").Name(t.k.Entity.VersionColumn).Raw(" FROM ").Name(t.k.Entity.Table).Raw(" WHERE ")
+	filter.OwnKeyIs(b, &t.k.Entity.Key, t.k.BoundID(id))
 	rows, err := t.SQL.QueryContext(ctx, string(b.Text()), b.Args()...)
 	if err != nil {
 		return err

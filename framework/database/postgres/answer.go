@@ -30,6 +30,7 @@ const (
 	tooManyColumns   = "54011"
 	tooManyArguments = "54023"
 	outOfRange       = "22003"
+	zeroDivisor      = "22012"
 	counterAtEnd     = "2200H"
 	noSuchText       = "22P05" // an escape in JSON that no text can hold: \u0000
 	notInEncoding    = "22021"

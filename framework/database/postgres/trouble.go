@@ -83,6 +83,8 @@ func serverFault(set string, e *pgconn.PgError, err error) error {
 		return invalid("a string is too long for its column")
 	case outOfRange:
 		return invalid("a number is out of the range of its column")
+	case zeroDivisor:
+		return invalid("the database divides by zero in a row that was asked for").WithHint("A view or an expression of the database does so: leave such rows out by a filter, or mend it there.")
 	case noSuchText, notInEncoding:
 		return invalid("strings, also within JSON, must not contain NUL characters")
 	}
