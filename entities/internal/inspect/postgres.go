@@ -82,7 +82,7 @@ func (s *postgresCatalog) relations(ctx context.Context) error {
 		r.Kind, r.Comment, r.PartOf = postgresKinds[kind], comment.String, parent.String
 		if inherited {
 			s.inherited[id] = true
-			r.Unwritable = "it has the rows of tables that inherit from it, too, over which its key does not hold"
+			r.Unwritable = "it also has the rows of tables that inherit from it, over which its key does not hold"
 		}
 		if !readable {
 			if r.PartOf == "" {

@@ -84,7 +84,7 @@ func serverFault(set string, e *pgconn.PgError, err error) error {
 	case outOfRange:
 		return invalid("a number is out of the range of its column")
 	case zeroDivisor:
-		return invalid("the database divides by zero in a row that was asked for").WithHint("A view or an expression of the database does so: leave such rows out by a filter, or mend it there.")
+		return invalid("the database divides by zero in a row that was asked for").WithHint("A view or an expression of the database does so: leave such rows out by a filter, or correct it there.")
 	case noSuchText, notInEncoding:
 		return invalid("strings, also within JSON, must not contain NUL characters")
 	}
