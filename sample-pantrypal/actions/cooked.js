@@ -1,7 +1,7 @@
 // A meal was cooked: what it took leaves the stock, what is left comes in.
 export const action = {
   title: "A meal was cooked",
-  description: "Takes what a cooked meal needed out of the stock, oldest lots first; keeps leftovers, counts the recipe.",
+  description: "Takes what a cooked meal needed out of the stock, oldest lots first; keeps leftovers, counts the recipe. Of a meal of leftovers it takes those.",
   input: {
     type: "object",
     properties: {
@@ -23,6 +23,7 @@ export const action = {
       notThere: { type: "array", items: { type: "string" }, description: "What the stock does not have." },
       leftoverId: { type: ["string", "null"] },
       kept: { type: "array", items: { type: "object" }, description: "Leftovers: leftoverId, servings, place" },
+      ate: { type: ["object", "null"], required: ["leftoverId", "servings", "left"], properties: { leftoverId: { type: "string" }, servings: { type: "number" }, left: { type: "number" } }, description: "The leftover that the meal was, and what is left of it." },
     },
   },
   effects: {},
@@ -37,7 +38,7 @@ export default ({ mealId, recipe, servings, date, leftovers, freeze = false, rat
   const { today, portions } = SDK.Actions.stow({ foodIds: [] });
   const day = date ?? today;
   if (date !== undefined) checkPast("/date", date, today);
-  /** @type {(SDK.Entities.PlannedMeal & { recipe: SDK.Entities.Recipe }) | null} */
+  /** @type {(SDK.Entities.PlannedMeal & { recipe: SDK.Entities.Recipe | null }) | null} */
   let meal = mealId ? SDK.Entities.PlannedMeal.getById(mealId, { with: "recipe" }) : null;
   if (!meal) {
     const r = SDK.Entities.Recipe.getById(meant(recipe ?? ""));
@@ -48,28 +49,46 @@ export default ({ mealId, recipe, servings, date, leftovers, freeze = false, rat
     if (!meal && done) refuse("/recipe", r.name + " of " + day + " is noted as cooked already.", "Was it cooked once more? Then make a PlannedMeal of it, and send its mealId.");
     meal ??= { ...SDK.Entities.PlannedMeal.upsert({ recipeId: r.id, date: day, mealType: mealOf(r), servings: servings ?? portions }), recipe: r };
   }
-  if (meal.status === "cooked") refuse("/mealId", meal.recipe.name + " of " + meal.date + " is noted as cooked already.", "Send the mealId of a meal that is planned; an undo takes back what was noted by mistake.");
+  const dish = meal.recipe, called = dish?.name ?? meal.name ?? "";
+  if (meal.status === "cooked") refuse("/mealId", called + " of " + meal.date + " is noted as cooked already.", "Send the mealId of a meal that is planned; an undo takes back what was noted by mistake.");
   const cooked = servings ?? meal.servings;
+  const note = { status: /** @type {const} */ ("cooked"), servings: cooked, ...(date ? { date } : {}), ...(rating === undefined ? {} : { rating }) };
+  if (!dish) {
+    if (leftovers) refuse("/leftovers", called + " has no recipe: nothing is cooked, and nothing is left.", "Send servings: the portions that were eaten.");
+    const ate = meal.leftoverId ? eat(meal.leftoverId, cooked) : null;
+    SDK.Entities.PlannedMeal.patch(meal.id, note);
+    return { mealId: meal.id, name: called, servings: cooked, took: [], notThere: [], leftoverId: null, kept: [], ate };
+  }
   const eaten = Math.max(0, meal.servings - (meal.forLater ?? 0)), left = leftovers ?? (meal.forLater > 0 ? Math.max(0, cooked - eaten) : 0);
   if (left > cooked) refuse("/leftovers", "There cannot be " + left + " portions left of " + cooked + ".", "Send at most " + cooked + ".");
-  const [c] = SDK.Actions.coverMeals({ meals: [{ key: meal.id, recipeId: meal.recipeId, servings: cooked, date: day }] }).meals;
+  const [c] = SDK.Actions.coverMeals({ meals: [{ key: meal.id, recipeId: dish.id, servings: cooked, date: day }] }).meals;
   for (const u of c.uses) {
     SDK.Entities.PantryItem.patch(u.lotId, { amount: u.left, reason: "cooked", mealId: meal.id, ...(u.left > 0 ? {} : { status: "consumed" }) });
   }
-  SDK.Entities.PlannedMeal.patch(meal.id, { status: "cooked", servings: cooked, ...(date ? { date } : {}), ...(rating === undefined ? {} : { rating }) });
-  if (rating !== undefined) SDK.Entities.Recipe.patch(meal.recipeId, { rating });
+  SDK.Entities.PlannedMeal.patch(meal.id, note);
+  if (rating !== undefined) SDK.Entities.Recipe.patch(dish.id, { rating });
   // What was cooked ahead is eaten meal by meal, and the fridge is good for some of them.
   const cold = freeze ? 0 : leftovers === undefined && eaten > 0 ? Math.min(left, FRIDGE * eaten) : left;
   const kept = /** @type {["fridge" | "freezer", number][]} */ ([["fridge", cold], ["freezer", left - cold]]).filter(([, n]) => n > 0).map(([place, n]) => {
-    const row = SDK.Entities.Leftover.upsert({ name: meal.recipe.name, servings: n, place, cookedOn: day, mealId: meal.id });
+    const row = SDK.Entities.Leftover.upsert({ name: dish.name, servings: n, place, cookedOn: day, mealId: meal.id });
     return { leftoverId: row.id, servings: n, place };
   });
   return {
-    mealId: meal.id, name: meal.recipe.name, servings: cooked,
+    mealId: meal.id, name: dish.name, servings: cooked,
     took: c.uses.map((u) => ({ lotId: u.lotId, name: u.name, text: u.text, left: u.left, unit: u.unit })),
     notThere: [...c.missing.map((l) => l.say), ...c.unclear.map((l) => l.name + ": " + l.problem)],
-    leftoverId: kept[0]?.leftoverId ?? null, kept,
+    leftoverId: kept[0]?.leftoverId ?? null, kept, ate: null,
   };
+};
+
+/** Takes portions of what is left of another meal. */
+const eat = (/** @type {string} */ leftoverId, /** @type {number} */ servings) => {
+  const row = SDK.Entities.Leftover.getById(leftoverId);
+  const there = row.status === "available" ? row.servings : 0;
+  if (there < servings) refuse("/servings", "Of " + row.name + (there === 1 ? " 1 portion is" : " " + there + " portions are") + " left, not " + servings + ".", "Send the portions that were eaten.");
+  const left = Math.round((there - servings) * 1000) / 1000;
+  SDK.Entities.Leftover.patch(row.id, { servings: left, ...(left > 0 ? {} : { status: "eaten" }) });
+  return { leftoverId: row.id, servings, left };
 };
 
 /** The recipe that an id or name means. */

@@ -34,16 +34,19 @@ export default ({ days = 3 }) => {
   const texts = SDK.Actions.convertAmounts({ amounts: lots.map((l) => ({ foodId: l.foodId ?? "", amount: l.amount, unit: l.unit })) }).amounts;
   const shown = lots.map((l, i) => ({ lotId: l.id, name: l.name, text: texts[i].text, place: l.place, date: l.bestBefore }));
   const meals = SDK.Entities.PlannedMeal.all({ filter: { status: "planned", date: { $gte: today, $lte: until } }, sort: "date,id", with: "recipe" });
-  const cover = SDK.Actions.coverMeals({ meals: meals.map((m) => ({ key: m.id, recipeId: m.recipeId, servings: m.servings, date: m.date })), together: true });
+  const cover = SDK.Actions.coverMeals({ meals: meals.flatMap((m) => (m.recipeId ? [{ key: m.id, recipeId: m.recipeId, servings: m.servings, date: m.date }] : [])), together: true });
   const frozen = new Set(SDK.Entities.PantryItem.all({ filter: { status: "available", place: "freezer" }, fields: ["id"] }).map((l) => l.id));
   const byKey = new Map(cover.meals.map((c) => [c.key, c]));
   return {
     today, until,
     expiring: shown.filter((l) => (l.date ?? "") >= today), past: shown.filter((l) => (l.date ?? "") < today),
     leftovers: SDK.Entities.Leftover.all({ filter: { status: "available", servings: { $gt: 0 }, bestBefore: { $lte: until } }, sort: "bestBefore" }).map((l) => ({ name: l.name, servings: l.servings, bestBefore: l.bestBefore })),
-    meals: meals.map((m) => ({ date: m.date, mealType: m.mealType, name: m.recipe.name, toBuy: (byKey.get(m.id)?.missing ?? []).map((l) => l.name) })),
-    defrost: meals.flatMap((m) => (byKey.get(m.id)?.uses ?? []).filter((u) => frozen.has(u.lotId)).map((u) => ({ name: u.name, text: u.text, for: m.recipe.name, date: m.date }))),
+    meals: meals.map((m) => ({ date: m.date, mealType: m.mealType, name: named(m), toBuy: (byKey.get(m.id)?.missing ?? []).map((l) => l.name) })),
+    defrost: meals.flatMap((m) => (byKey.get(m.id)?.uses ?? []).filter((u) => frozen.has(u.lotId)).map((u) => ({ name: u.name, text: u.text, for: named(m), date: m.date }))),
     openTooLong: SDK.Actions.openTooLong({}).lots,
     openCodes: [...new Set(SDK.Entities.Detection.all({ filter: { status: "open" }, fields: ["value"] }).map((d) => d.value))],
   };
 };
+
+/** What a meal is called: as its recipe, or for what it is without one. */
+const named = (/** @type {SDK.Entities.PlannedMeal & { recipe: SDK.Entities.Recipe | null }} */ m) => m.recipe?.name ?? m.name ?? "";

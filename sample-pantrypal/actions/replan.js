@@ -59,8 +59,10 @@ export default ({ mealId, date, meal = "dinner", servings, absent = [], guests, 
     const found = SDK.Actions.findRecipe({ recipe });
     if (!found.recipeId) refuse("/recipe", found.problem, found.hint);
     changes.recipeId = found.recipeId;
+    if (!row.recipeId) Object.assign(changes, { leftoverId: null, name: "" });
   }
-  const suits = changes.status ? null : SDK.Actions.coverMeals({ meals: [{ key: row.id, recipeId: changes.recipeId ?? row.recipeId, servings: changes.servings ?? row.servings }], absent }).meals[0];
+  const dish = changes.recipeId ?? row.recipeId;
+  const suits = changes.status || !dish ? null : SDK.Actions.coverMeals({ meals: [{ key: row.id, recipeId: dish, servings: changes.servings ?? row.servings }], absent }).meals[0];
   if (recipe && suits?.allergies.length && !anyway) {
     refuse("/recipe", suits.name + " does not suit everybody: " + suits.allergies.join("; ") + ".", "Send another recipe, who is absent, or anyway: true.");
   }
@@ -71,7 +73,7 @@ export default ({ mealId, date, meal = "dinner", servings, absent = [], guests, 
     if (other) {
       reach(other.planId, row.date);
       SDK.Entities.PlannedMeal.patch(other.id, { date: row.date });
-      swapped = other.recipe.name;
+      swapped = other.recipe?.name ?? other.name ?? null;
     }
     reach(row.planId, to);
     changes.date = to;
@@ -81,7 +83,7 @@ export default ({ mealId, date, meal = "dinner", servings, absent = [], guests, 
   const now = SDK.Entities.PlannedMeal.getById(row.id, { with: "recipe" });
   const open = SDK.Entities.ShoppingList.firstPage(1, { filter: { status: "open", ...(now.planId ? { $or: [{ planId: now.planId }, { planId: null }] } : { planId: null }), items: { $some: { needs: { $exists: true } } } }, sort: "-createdAt", count: false }).items[0];
   const list = open ? SDK.Actions.shop({ listId: open.id }) : null;
-  return { mealId: now.id, name: now.recipe.name, date: now.date, servings: now.servings, status: now.status, conflicts: suits?.conflicts ?? [], swapped, list: list ? { listId: list.listId, items: list.items.length, estimatedCost: list.estimatedCost } : null };
+  return { mealId: now.id, name: now.recipe?.name ?? now.name ?? "", date: now.date, servings: now.servings, status: now.status, conflicts: suits?.conflicts ?? [], swapped, list: list ? { listId: list.listId, items: list.items.length, estimatedCost: list.estimatedCost } : null };
 };
 
 /** A plan reaches as far as its meals do. */

@@ -53,7 +53,7 @@ export default ({ planId, listId, storeId, until, name }) => {
 
   // Meals of the plan that come earlier but are not of this list take from the stock as well.
   const before = plan ? SDK.Entities.PlannedMeal.all({ filter: { status: "planned", date: days, planId: { $ne: plan } }, sort: "date,id" }) : [];
-  const toCook = (/** @type {SDK.Entities.PlannedMeal} */ m) => ({ key: m.id, recipeId: m.recipeId, servings: m.servings, date: m.date });
+  const toCook = (/** @type {SDK.Entities.PlannedMeal} */ m) => (m.recipeId ? [{ key: m.id, recipeId: m.recipeId, servings: m.servings, date: m.date }] : []);
   // What this action wrote before has needs, and is written anew. What somebody added by hand will be
   // bought anyway, and so will what other open lists have for these meals. What was bought counts as
   // bought: check-off has put it into the stock.
@@ -64,8 +64,8 @@ export default ({ planId, listId, storeId, until, name }) => {
     if (!needs.length) return [{ foodId, name, amount, unit }];
     return needs.filter((n) => ids.has(n.mealId)).map((n) => (n.amount > 0 ? { foodId, name, amount: n.amount, unit: n.unit } : { foodId, name, amount, unit }));
   });
-  const cover = SDK.Actions.coverMeals({ before: before.map(toCook), meals: meals.map(toCook), together: true, shop: true, keep: true, listed, ...(store ? { storeId: store } : {}) });
-  const title = new Map(meals.map((m) => [m.id, m.recipe.name]));
+  const cover = SDK.Actions.coverMeals({ before: before.flatMap(toCook), meals: meals.flatMap(toCook), together: true, shop: true, keep: true, listed, ...(store ? { storeId: store } : {}) });
+  const title = new Map(meals.map((m) => [m.id, m.recipe?.name]));
   const items = [], keep = new Set();
   for (const b of cover.toBuy) {
     const unit = b.unit ?? "piece", key = (b.foodId ?? b.name) + " " + unit;

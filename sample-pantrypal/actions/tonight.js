@@ -2,7 +2,7 @@
 // and needs little shopping. With plan it is planned, once a day and meal.
 export const action = {
   title: "What to cook tonight",
-  description: "Suggests what to cook today, or on another day, from what earlier meals leave in the house: respects rules, time, allergies, diets and dislikes, guests' too; uses first what expires soon, says what is missing. With plan: true the best one is planned, unless a meal is planned already.",
+  description: "Suggests what to cook today, or on another day, from what earlier meals leave in the house: respects rules, time, allergies, diets and dislikes, guests' too; uses first what expires soon, then what is open, says what is missing, and what is left of other meals. With plan: true the best one is planned, unless a meal is planned already.",
   input: {
     type: "object",
     properties: {
@@ -27,11 +27,13 @@ export const action = {
           type: "object", required: ["recipeId", "name", "minutes", "servings", "usesSoon", "toBuy"],
           properties: {
             recipeId: { type: "string" }, name: { type: "string" }, minutes: { type: "integer" }, servings: { type: "number" },
-            usesSoon: { type: "array", items: { type: "string" } }, toBuy: { type: "array", items: { type: "string" } },
+            usesSoon: { type: "array", items: { type: "string" } }, usesOpen: { type: "array", items: { type: "string" }, description: "Open packages." }, toBuy: { type: "array", items: { type: "string" } },
             unclear: { type: "array", items: { type: "string" } },
+            instead: { type: "array", items: { type: "string" }, description: "What of the house can stand in for something to buy, such as: buttermilk: 225 ml milk and 0.5 lemon." },
           },
         },
       },
+      leftovers: { type: "array", items: { type: "object" }, description: "What is left of other meals and suits everybody: leftoverId, name, servings, place, bestBefore. A PlannedMeal with leftoverId plans it." },
       planned: { type: ["object", "null"], properties: { mealId: { type: "string" }, name: { type: "string" }, new: { type: "boolean" } } },
       pastDate: { type: "array", items: { type: "string" } },
       note: { type: "string" },
@@ -42,6 +44,7 @@ export const action = {
 };
 
 const SOON = 4; // days
+const OPEN = 0.001; // of two that are as good, the one that uses something open
 const NAMED = 4; // recipes that a note names
 const MOST = 10; // portions of one guest
 
@@ -64,33 +67,37 @@ export default ({ date, meal = "dinner", servings, guests = [], minutes, with: w
     .filter((m) => must.every((f) => m.foodIds.includes(f.food?.id ?? "")))
     .map((m) => {
       const usesSoon = [...new Set(m.uses.filter((u) => u.bestBefore && u.bestBefore <= soon).map((u) => u.name))];
+      const usesOpen = [...new Set(m.uses.filter((u) => u.openJar).map((u) => u.name))];
       const lacking = m.missing.length + m.unclear.length;
       const share = m.needed ? 1 - lacking / m.needed : 0;
-      const score = 2 * share + Math.min(usesSoon.length, 3) / 3 + (m.favourite ? 0.1 : 0) + (m.rating ?? 0) / 50;
-      return { m, usesSoon, share, score };
+      const score = 2 * share + Math.min(usesSoon.length, 3) / 3 + (m.favourite ? 0.1 : 0) + (m.rating ?? 0) / 50 + (usesOpen.length ? OPEN : 0);
+      return { m, usesSoon, usesOpen, share, score };
     })
     .filter((i) => i.share >= 0.5 || fits.wanted.length > 0) // for what a rule wants one goes shopping
     .sort((a, b) => b.score - a.score || (a.m.name < b.m.name ? -1 : 1))
     .slice(0, count);
-  const suggestions = ideas.map(({ m, usesSoon }) => ({
-    recipeId: m.recipeId, name: m.name, minutes: m.minutes, servings: portions, usesSoon,
+  const suggestions = ideas.map(({ m, usesSoon, usesOpen }) => ({
+    recipeId: m.recipeId, name: m.name, minutes: m.minutes, servings: portions, usesSoon, usesOpen,
     toBuy: [...m.missing.map((l) => l.say), ...m.staples],
     unclear: m.unclear.map((l) => l.name + ": " + l.problem),
+    instead: m.swaps.map((s) => s.name + ": " + s.instead),
   }));
 
   const today = SDK.Entities.PlannedMeal.firstPage(1, { filter: { date: day, mealType: meal, status: { $ne: "skipped" } }, with: "recipe", count: false }).items[0];
-  let planned = today ? { mealId: today.id, name: today.recipe.name, new: false } : null;
+  let planned = today ? { mealId: today.id, name: today.recipe?.name ?? today.name ?? "", new: false } : null;
   if (plan && !today && suggestions.length) {
     const made = SDK.Entities.PlannedMeal.upsert({ date: day, mealType: meal, recipeId: suggestions[0].recipeId, servings: portions, ...(guests.length ? { notes: "With " + guests.map(describe).join("; ") + "." } : {}) });
     planned = { mealId: made.id, name: suggestions[0].name, new: true };
   }
+  const left = SDK.Actions.findLeftovers({ date: day, guests }).leftovers.filter((l) => !l.conflicts.length);
+  const leftovers = left.map(({ leftoverId, name, servings: n, place, bestBefore }) => ({ leftoverId, name, servings: n, place, bestBefore }));
   const notes = fits.unkept.map((name) => 'Nothing keeps "' + name + '".');
   if (!suggestions.length) {
     const out = fits.ruledOut.filter((m) => must.every((f) => m.foodIds.includes(f.food?.id ?? "")) && m.needed > 0 && m.lacking / m.needed <= 0.5);
     const has = must.map((f) => " has " + f.food?.name.toLowerCase() + ",").join("");
     notes.push("Nothing fits: " + (out.length ? because(out) : "no recipe for " + meal + " within " + fits.within + has + " suits everybody and has half of its ingredients in the house") + ".");
   }
-  return { date: day, suggestions, planned, pastDate: fits.past, note: notes.join(" ") };
+  return { date: day, suggestions, leftovers, planned, pastDate: fits.past, note: notes.join(" ") };
 };
 
 /** What the day could have; a guest of whom something is wrong is refused. */

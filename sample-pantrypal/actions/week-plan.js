@@ -1,7 +1,7 @@
 // Meals for some days: by the household's rules, time, allergies and budget, with what expires first.
 export const action = {
   title: "Plan the week",
-  description: "Plans meals for the next days: keeps the household's rules (fish on Friday), allergies, dislikes, time and budget, uses what expires soon first. Days that have a meal already keep it.",
+  description: "Plans meals for the next days: keeps the household's rules (fish on Friday), allergies, dislikes, time and budget, uses what expires soon first. With leftovers: true, it plans what is left of other meals before it goes off. Days that have a meal already keep it.",
   input: {
     type: "object",
     properties: {
@@ -11,6 +11,7 @@ export const action = {
       servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Of each meal; without it, those of the household." },
       budget: { type: "number", minimum: 0, maximum: 100000, description: "For what has to be bought; without it, the household's weekly budget by days." },
       name: { type: "string", minLength: 1, maxLength: 120 },
+      leftovers: { type: "boolean", default: false, description: "Plan what is left of other meals where it feeds everybody and would go off within these days." },
     },
     additionalProperties: false,
   },
@@ -18,10 +19,11 @@ export const action = {
     type: "object", required: ["planId", "meals", "cost", "notes"],
     properties: {
       planId: { type: ["string", "null"] }, name: { type: "string" },
-      meals: { type: "array", items: { type: "object", required: ["mealId", "date", "recipeId", "name"], properties: { mealId: { type: "string" }, date: { type: "string" }, weekday: { type: "string" }, recipeId: { type: "string" }, name: { type: "string" }, minutes: { type: "integer" }, servings: { type: "number" }, usesSoon: { type: "array", items: { type: "string" } }, toBuy: { type: "array", items: { type: "string" } }, kept: { type: "boolean" } } } },
+      meals: { type: "array", items: { type: "object", required: ["mealId", "date", "recipeId", "name"], properties: { mealId: { type: "string" }, date: { type: "string" }, weekday: { type: "string" }, recipeId: { type: ["string", "null"], description: "null: no recipe, as of leftovers or eating out." }, name: { type: "string" }, minutes: { type: "integer" }, servings: { type: "number" }, usesSoon: { type: "array", items: { type: "string" } }, toBuy: { type: "array", items: { type: "string" } }, kept: { type: "boolean" } } } },
       cost: { type: ["number", "null"], description: "Of what has to be bought and has a price." },
       budget: { type: ["number", "null"] },
       notes: { type: "array", items: { type: "string" } },
+      leftovers: { type: "array", items: { type: "object" }, description: "What leftovers: true would plan: leftoverId, name, servings, bestBefore." },
     },
   },
   effects: {},
@@ -34,11 +36,12 @@ const plus = (day, days) => new Date(Date.parse(day) + days * DAY).toISOString()
 const WEEKDAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
 const weekdayOf = (/** @type {string} */ day) => WEEKDAYS[new Date(Date.parse(day)).getUTCDay()];
 
-/** @typedef {SDK.Entities.PlannedMeal & { recipe: SDK.Entities.Recipe }} Meal */
-/** @typedef {{ date: string, weekday: string, recipeId: string, servings: number, kept?: Meal, cuisine?: string, recipes?: string[] }} Choice */
+/** @typedef {SDK.Entities.PlannedMeal & { recipe: SDK.Entities.Recipe | null }} Meal */
+/** @typedef {SDK.Actions.FindLeftoversOutput["leftovers"][number]} Left */
+/** @typedef {{ date: string, weekday: string, recipeId: string, servings: number, kept?: Meal, left?: Left, cuisine?: string, recipes?: string[] }} Choice */
 
 /** @param {SDK.Actions.WeekPlanInput} input */
-export default ({ start, days = 7, meal = "dinner", servings, budget, name }) => {
+export default ({ start, days = 7, meal = "dinner", servings, budget, name, leftovers = false }) => {
   const stow = SDK.Actions.stow({ foodIds: [] });
   if (start !== undefined) checkDay("/start", start, stow.today);
   const first = start ?? stow.today, last = plus(first, days - 1);
@@ -50,20 +53,28 @@ export default ({ start, days = 7, meal = "dinner", servings, budget, name }) =>
   /** @type {Choice[]} */
   const chosen = [];
   const notes = /** @type {string[]} */ ([]), kept = /** @type {Meal[]} */ ([]);
+  const left = SDK.Actions.findLeftovers({ date: first }).leftovers.filter((l) => !l.conflicts.length && l.servings >= portions && l.bestBefore && l.bestBefore <= last);
+  const uneaten = leftovers ? [] : left.splice(0);
   let apart = 1;
   for (let i = 0; i < days; i++) {
     const date = plus(first, i), weekday = weekdayOf(date);
     const planned = there.find((m) => m.date === date);
     if (planned) {
       kept.push(planned);
-      chosen.push({ date, weekday, kept: planned, recipeId: planned.recipeId, servings: planned.servings });
+      chosen.push({ date, weekday, kept: planned, recipeId: planned.recipeId ?? "", servings: planned.servings });
       continue;
     }
     const day = SDK.Actions.dayMeals({
-      date, meal, servings: portions, before: chosen.filter((c) => !c.kept).map((c) => ({ key: c.date, recipeId: c.recipeId, servings: c.servings, date: c.date })),
+      date, meal, servings: portions, before: chosen.filter(cooks).map((c) => ({ key: c.date, recipeId: c.recipeId, servings: c.servings, date: c.date })),
     });
     apart = day.apart;
     for (const idle of day.idle) if (!notes.includes(idle)) notes.push(idle);
+    const eaten = day.wanted.length ? undefined : left.find((l) => (l.bestBefore ?? "") >= date); // a rule may want something else
+    if (eaten) {
+      left.splice(left.indexOf(eaten), 1);
+      chosen.push({ date, weekday, recipeId: "", servings: portions, left: eaten });
+      continue;
+    }
     if (day.unkept.length) notes.push(date + ": nothing keeps " + day.unkept.map((name) => '"' + name + '"').join(" and ") + ".");
     const ranked = day.meals.map((m) => {
       const cuisine = chosen.some((c) => c.cuisine === m.cuisine) ? 0.2 : 0;
@@ -90,17 +101,17 @@ export default ({ start, days = 7, meal = "dinner", servings, budget, name }) =>
 
   const fresh = chosen.filter((c) => !c.kept);
   const plan = fresh.length ? SDK.Entities.MealPlan.upsert({ name: name ?? "Meals from " + first, start: first, end: last }) : null;
-  const rows = fresh.length ? SDK.Entities.PlannedMeal.upsertMany(fresh.map((c) => ({ planId: plan?.id, recipeId: c.recipeId, date: c.date, mealType: meal, servings: c.servings }))) : [];
+  const rows = fresh.length ? SDK.Entities.PlannedMeal.upsertMany(fresh.map((c) => ({ planId: plan?.id, ...(c.left ? { leftoverId: c.left.leftoverId } : { recipeId: c.recipeId }), date: c.date, mealType: meal, servings: c.servings }))) : [];
   for (const m of kept) if (plan && !m.planId && m.status === "planned") SDK.Entities.PlannedMeal.patch(m.id, { planId: plan.id });
   const cover = SDK.Actions.coverMeals({ meals: shopping.map((c) => ({ key: c.date, recipeId: c.recipeId, servings: c.servings, date: c.date })), together: true });
   const meals = chosen.map((c) => {
     const m = cover.meals.find((x) => x.key === c.date);
     return {
-      mealId: c.kept ? c.kept.id : rows[fresh.indexOf(c)].id, date: c.date, weekday: c.weekday, recipeId: c.recipeId, name: c.kept ? c.kept.recipe.name : m?.name,
+      mealId: c.kept ? c.kept.id : rows[fresh.indexOf(c)].id, date: c.date, weekday: c.weekday, recipeId: c.recipeId || null, name: c.left?.name ?? (c.kept ? c.kept.recipe?.name ?? c.kept.name : m?.name) ?? "",
       minutes: m?.minutes ?? 0, servings: c.servings, usesSoon: m && !c.kept ? soon(m, c.date) : [], toBuy: m ? m.missing.map((l) => l.name) : [], kept: !!c.kept,
     };
   });
-  return { planId: plan?.id ?? null, name: plan?.name ?? "", meals, cost: choice.cost, budget: limit === null ? null : Math.round(limit * 100) / 100, notes };
+  return { planId: plan?.id ?? null, name: plan?.name ?? "", meals, cost: choice.cost, budget: limit === null ? null : Math.round(limit * 100) / 100, notes, leftovers: uneaten.map(({ leftoverId, name: of, servings: n, bestBefore }) => ({ leftoverId, name: of, servings: n, bestBefore })) };
 };
 
 /** Which rules leave out what would do. */
@@ -129,5 +140,8 @@ const checkDay = (path, day, today) => {
   if (day > plus(today, 366)) refuse(path, day + " is more than a year ahead.", "Send a day before " + plus(today, 366) + ".");
 };
 
+/** Whether a meal is about to be planned by a recipe. */
+const cooks = (/** @type {Choice} */ c) => !c.kept && !c.left;
+
 /** Whether a meal takes something from the stock: one that is cooked has. */
-const takes = (/** @type {Choice} */ c) => !c.kept || c.kept.status === "planned";
+const takes = (/** @type {Choice} */ c) => c.recipeId !== "" && (!c.kept || c.kept.status === "planned");

@@ -193,8 +193,9 @@ func (t *taker) plans(ctx context.Context) error {
 		if plan != nil && (on.Before(days[*plan][0]) || on.After(days[*plan][1])) {
 			plan = nil // a meal outside of its plan's days stands alone
 		}
+		dish := t.recipes[r.text("recipe_id")]
 		row := t.PlannedMeal.Create().SetID(r.text("id")).SetDate(on).SetMealType(plannedmeal.MealType(r.text("meal_type"))).
-			SetServings(r.number("servings")).SetNotes(r.text("notes")).SetNillablePlanID(plan).SetRecipeID(t.recipes[r.text("recipe_id")])
+			SetServings(r.number("servings")).SetNotes(r.text("notes")).SetNillablePlanID(plan).SetRecipeID(dish)
 		if r["rating"] != nil {
 			row.SetRating(int(r.number("rating")))
 		}
@@ -203,11 +204,11 @@ func (t *taker) plans(ctx context.Context) error {
 			return err
 		}
 		// timesCooked has counted it already, or never: it is as it was.
-		before := t.Recipe.GetX(ctx, stored.RecipeID).TimesCooked
+		before := t.Recipe.GetX(ctx, dish).TimesCooked
 		if err := stored.Update().SetStatus(plannedmeal.Status(r.text("status"))).Exec(ctx); err != nil {
 			return err
 		}
-		return t.Recipe.UpdateOneID(stored.RecipeID).SetTimesCooked(before).Exec(ctx)
+		return t.Recipe.UpdateOneID(dish).SetTimesCooked(before).Exec(ctx)
 	})
 }
 

@@ -1139,6 +1139,22 @@ func (c *LeftoverClient) QueryMeal(_m *Leftover) *PlannedMealQuery {
 	return query
 }
 
+// QueryPlanned queries the planned edge of a Leftover.
+func (c *LeftoverClient) QueryPlanned(_m *Leftover) *PlannedMealQuery {
+	query := (&PlannedMealClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(leftover.Table, leftover.FieldID, id),
+			sqlgraph.To(plannedmeal.Table, plannedmeal.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, true, leftover.PlannedTable, leftover.PlannedColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
 // Hooks returns the client hooks.
 func (c *LeftoverClient) Hooks() []Hook {
 	return c.hooks.Leftover
@@ -2122,6 +2138,22 @@ func (c *PlannedMealClient) QueryRecipe(_m *PlannedMeal) *RecipeQuery {
 			sqlgraph.From(plannedmeal.Table, plannedmeal.FieldID, id),
 			sqlgraph.To(recipe.Table, recipe.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, false, plannedmeal.RecipeTable, plannedmeal.RecipeColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// QueryLeftover queries the leftover edge of a PlannedMeal.
+func (c *PlannedMealClient) QueryLeftover(_m *PlannedMeal) *LeftoverQuery {
+	query := (&LeftoverClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(plannedmeal.Table, plannedmeal.FieldID, id),
+			sqlgraph.To(leftover.Table, leftover.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, plannedmeal.LeftoverTable, plannedmeal.LeftoverColumn),
 		)
 		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
 		return fromV, nil

@@ -87,7 +87,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		opt(&o)
 	}
 	app := &shim.App{
-		SchemaHash: 573449495,
+		SchemaHash: 2109508117,
 		Kinds:      koanKinds(),
 		Connect: func(set string, drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(set, drv, engine, o.clients)
@@ -909,7 +909,8 @@ func koanKindLeftover() *shim.Kind {
 					{Name: "mealId", Type: "id", Nullable: true, Edge: "meal"},
 				},
 				Edges: []catalog.Edge{
-					{Name: "meal", Target: "PlannedMeal", Reference: "mealId"},
+					{Name: "meal", Description: "The meal that it is left of.", Target: "PlannedMeal", Reference: "mealId"},
+					{Name: "planned", Description: "The meals at which it will be or was eaten.", Target: "PlannedMeal", Many: true},
 				},
 				Sets:       []string{"default", "lake-house"},
 				Searchable: true,
@@ -927,6 +928,10 @@ func koanKindLeftover() *shim.Kind {
 			},
 			Edges: []descriptor.Edge{
 				{Name: "meal", Ent: "meal", Target: "PlannedMeal", Relation: "m2o", Inverse: true, OwnKey: "meal_id"},
+				{Name: "planned", Ent: "planned", Target: "PlannedMeal", Relation: "o2m", Inverse: true, TargetKey: "leftover_id", SetNull: true},
+			},
+			Referrers: []descriptor.Referrer{
+				{Entity: "PlannedMeal", Column: "leftover_id", SetNull: true},
 			},
 		},
 		IDForm: shim.TextIDs[string](),
@@ -1014,6 +1019,16 @@ func koanEdgeLeftover(m stdent.Mutation, edge string, change shim.EdgeChange, id
 			x.SetMealID(ids[0].(string))
 		case shim.Clear:
 			x.ClearMeal()
+		}
+		return nil
+	case "planned":
+		switch change {
+		case shim.Link:
+			x.AddPlannedIDs(shim.IDs[string](ids)...)
+		case shim.Unlink:
+			x.RemovePlannedIDs(shim.IDs[string](ids)...)
+		case shim.Clear:
+			x.ClearPlanned()
 		}
 		return nil
 	}
@@ -1803,7 +1818,7 @@ func koanKindPlannedMeal() *shim.Kind {
 			Resource: catalog.Resource{
 				Name:        "PlannedMeal",
 				Aliases:     []string{"dinner", "tonight"},
-				Description: "One meal of a plan: which recipe, on which day, for how many.",
+				Description: "One meal: on which day, for how many, and what: a recipe, a leftover of another meal, or only a name, such as eating out.",
 				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
 					{Name: "date", Description: "The day, in the household's time zone.", Aliases: []string{"scheduled for", "when"}, Type: "day", Required: true},
@@ -1814,12 +1829,15 @@ func koanKindPlannedMeal() *shim.Kind {
 					{Name: "rating", Description: "How it was, 1 to 5, once cooked.", Type: "int", Nullable: true, Min: new(float64(1)), Max: new(float64(5))},
 					{Name: "notes", Type: "text", Nullable: true},
 					{Name: "version", Description: "Counts the changes; send it as ifVersion to change only what you have read.", Type: "int", ReadOnly: true, Default: json.RawMessage("1")},
+					{Name: "name", Description: "What it is where it has no recipe: eating out, soup at grandma's. Without it, the name of the leftover.", Type: "string", Nullable: true, Example: json.RawMessage(`"Eating out"`), MaxLength: new(int(120))},
 					{Name: "planId", Type: "id", Nullable: true, Edge: "plan"},
-					{Name: "recipeId", Type: "id", Required: true, Edge: "recipe"},
+					{Name: "recipeId", Type: "id", Nullable: true, Edge: "recipe"},
+					{Name: "leftoverId", Description: "What is left of another meal and is eaten at this one: cooked takes its servings.", Type: "id", Nullable: true, Edge: "leftover"},
 				},
 				Edges: []catalog.Edge{
 					{Name: "plan", Target: "MealPlan", Reference: "planId"},
-					{Name: "recipe", Target: "Recipe", Required: true, Reference: "recipeId"},
+					{Name: "recipe", Target: "Recipe", Reference: "recipeId"},
+					{Name: "leftover", Target: "Leftover", Reference: "leftoverId"},
 					{Name: "leftovers", Target: "Leftover", Many: true},
 				},
 				Sets:      []string{"default", "lake-house"},
@@ -1837,12 +1855,15 @@ func koanKindPlannedMeal() *shim.Kind {
 				{Field: "rating", Ent: "rating", Name: "rating", Storage: "int", Nullable: true},
 				{Field: "notes", Ent: "notes", Name: "notes", Storage: "text", Nullable: true},
 				{Field: "version", Ent: "version", Name: "version", Storage: "int"},
+				{Field: "name", Ent: "name", Name: "name", Storage: "text", Nullable: true},
 				{Field: "planId", Ent: "plan_id", Name: "plan_id", Storage: "text", Nullable: true, Refers: "MealPlan"},
-				{Field: "recipeId", Ent: "recipe_id", Name: "recipe_id", Storage: "text", Refers: "Recipe"},
+				{Field: "recipeId", Ent: "recipe_id", Name: "recipe_id", Storage: "text", Nullable: true, Refers: "Recipe"},
+				{Field: "leftoverId", Ent: "leftover_id", Name: "leftover_id", Storage: "text", Nullable: true, Refers: "Leftover"},
 			},
 			Edges: []descriptor.Edge{
 				{Name: "plan", Ent: "plan", Target: "MealPlan", Relation: "m2o", Inverse: true, OwnKey: "plan_id"},
 				{Name: "recipe", Ent: "recipe", Target: "Recipe", Relation: "m2o", OwnKey: "recipe_id"},
+				{Name: "leftover", Ent: "leftover", Target: "Leftover", Relation: "m2o", OwnKey: "leftover_id"},
 				{Name: "leftovers", Ent: "leftovers", Target: "Leftover", Relation: "o2m", TargetKey: "meal_id", SetNull: true},
 			},
 			VersionColumn: "version",
@@ -1928,10 +1949,14 @@ func koanSetPlannedMeal(m stdent.Mutation, column string, v any) error {
 		return shim.Text(v, x.SetNotes)
 	case "version":
 		return shim.Int(v, x.SetVersion)
+	case "name":
+		return shim.Text(v, x.SetName)
 	case "plan_id":
 		return shim.Text(v, x.SetPlanID)
 	case "recipe_id":
 		return shim.Text(v, x.SetRecipeID)
+	case "leftover_id":
+		return shim.Text(v, x.SetLeftoverID)
 	}
 	return fmt.Errorf("the column %q cannot be set", column)
 }
@@ -1953,6 +1978,14 @@ func koanEdgePlannedMeal(m stdent.Mutation, edge string, change shim.EdgeChange,
 			x.SetRecipeID(ids[0].(string))
 		case shim.Clear:
 			x.ClearRecipe()
+		}
+		return nil
+	case "leftover":
+		switch change {
+		case shim.Link:
+			x.SetLeftoverID(ids[0].(string))
+		case shim.Clear:
+			x.ClearLeftover()
 		}
 		return nil
 	case "leftovers":

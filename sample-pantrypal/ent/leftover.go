@@ -42,9 +42,11 @@ type Leftover struct {
 type LeftoverEdges struct {
 	// Meal holds the value of the meal edge.
 	Meal *PlannedMeal `json:"meal,omitempty"`
+	// Planned holds the value of the planned edge.
+	Planned []*PlannedMeal `json:"planned,omitempty"`
 	// loadedTypes holds the information for reporting if a
 	// type was loaded (or requested) in eager-loading or not.
-	loadedTypes [1]bool
+	loadedTypes [2]bool
 }
 
 // MealOrErr returns the Meal value or an error if the edge
@@ -56,6 +58,15 @@ func (e LeftoverEdges) MealOrErr() (*PlannedMeal, error) {
 		return nil, &NotFoundError{label: plannedmeal.Label}
 	}
 	return nil, &NotLoadedError{edge: "meal"}
+}
+
+// PlannedOrErr returns the Planned value or an error if the edge
+// was not loaded in eager-loading.
+func (e LeftoverEdges) PlannedOrErr() ([]*PlannedMeal, error) {
+	if e.loadedTypes[1] {
+		return e.Planned, nil
+	}
+	return nil, &NotLoadedError{edge: "planned"}
 }
 
 // scanValues returns the types for scanning values from sql.Rows.
@@ -150,6 +161,11 @@ func (_m *Leftover) Value(name string) (ent.Value, error) {
 // QueryMeal queries the "meal" edge of the Leftover entity.
 func (_m *Leftover) QueryMeal() *PlannedMealQuery {
 	return NewLeftoverClient(_m.config).QueryMeal(_m)
+}
+
+// QueryPlanned queries the "planned" edge of the Leftover entity.
+func (_m *Leftover) QueryPlanned() *PlannedMealQuery {
+	return NewLeftoverClient(_m.config).QueryPlanned(_m)
 }
 
 // Update returns a builder for updating this Leftover.

@@ -114,6 +114,21 @@ func (_c *LeftoverCreate) SetMeal(v *PlannedMeal) *LeftoverCreate {
 	return _c.SetMealID(v.ID)
 }
 
+// AddPlannedIDs adds the "planned" edge to the PlannedMeal entity by IDs.
+func (_c *LeftoverCreate) AddPlannedIDs(ids ...string) *LeftoverCreate {
+	_c.mutation.AddPlannedIDs(ids...)
+	return _c
+}
+
+// AddPlanned adds the "planned" edges to the PlannedMeal entity.
+func (_c *LeftoverCreate) AddPlanned(v ...*PlannedMeal) *LeftoverCreate {
+	ids := make([]string, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _c.AddPlannedIDs(ids...)
+}
+
 // Mutation returns the LeftoverMutation object of the builder.
 func (_c *LeftoverCreate) Mutation() *LeftoverMutation {
 	return _c.mutation
@@ -279,6 +294,22 @@ func (_c *LeftoverCreate) createSpec() (*Leftover, *sqlgraph.CreateSpec) {
 			edge.Target.Nodes = append(edge.Target.Nodes, k)
 		}
 		_node.MealID = &nodes[0]
+		_spec.Edges = append(_spec.Edges, edge)
+	}
+	if nodes := _c.mutation.PlannedIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: true,
+			Table:   leftover.PlannedTable,
+			Columns: []string{leftover.PlannedColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(plannedmeal.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
 		_spec.Edges = append(_spec.Edges, edge)
 	}
 	return _node, _spec

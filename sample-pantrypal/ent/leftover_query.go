@@ -4,6 +4,7 @@ package ent
 
 import (
 	"context"
+	"database/sql/driver"
 	"fmt"
 	"math"
 
@@ -19,11 +20,12 @@ import (
 // LeftoverQuery is the builder for querying Leftover entities.
 type LeftoverQuery struct {
 	config
-	ctx        *QueryContext
-	order      []leftover.OrderOption
-	inters     []Interceptor
-	predicates []predicate.Leftover
-	withMeal   *PlannedMealQuery
+	ctx         *QueryContext
+	order       []leftover.OrderOption
+	inters      []Interceptor
+	predicates  []predicate.Leftover
+	withMeal    *PlannedMealQuery
+	withPlanned *PlannedMealQuery
 	// intermediate query (i.e. traversal path).
 	sql  *sql.Selector
 	path func(context.Context) (*sql.Selector, error)
@@ -75,6 +77,28 @@ func (_q *LeftoverQuery) QueryMeal() *PlannedMealQuery {
 			sqlgraph.From(leftover.Table, leftover.FieldID, selector),
 			sqlgraph.To(plannedmeal.Table, plannedmeal.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, true, leftover.MealTable, leftover.MealColumn),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
+}
+
+// QueryPlanned chains the current query on the "planned" edge.
+func (_q *LeftoverQuery) QueryPlanned() *PlannedMealQuery {
+	query := (&PlannedMealClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(leftover.Table, leftover.FieldID, selector),
+			sqlgraph.To(plannedmeal.Table, plannedmeal.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, true, leftover.PlannedTable, leftover.PlannedColumn),
 		)
 		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
 		return fromU, nil
@@ -269,12 +293,13 @@ func (_q *LeftoverQuery) Clone() *LeftoverQuery {
 		return nil
 	}
 	return &LeftoverQuery{
-		config:     _q.config,
-		ctx:        _q.ctx.Clone(),
-		order:      append([]leftover.OrderOption{}, _q.order...),
-		inters:     append([]Interceptor{}, _q.inters...),
-		predicates: append([]predicate.Leftover{}, _q.predicates...),
-		withMeal:   _q.withMeal.Clone(),
+		config:      _q.config,
+		ctx:         _q.ctx.Clone(),
+		order:       append([]leftover.OrderOption{}, _q.order...),
+		inters:      append([]Interceptor{}, _q.inters...),
+		predicates:  append([]predicate.Leftover{}, _q.predicates...),
+		withMeal:    _q.withMeal.Clone(),
+		withPlanned: _q.withPlanned.Clone(),
 		// clone intermediate query.
 		sql:  _q.sql.Clone(),
 		path: _q.path,
@@ -289,6 +314,17 @@ func (_q *LeftoverQuery) WithMeal(opts ...func(*PlannedMealQuery)) *LeftoverQuer
 		opt(query)
 	}
 	_q.withMeal = query
+	return _q
+}
+
+// WithPlanned tells the query-builder to eager-load the nodes that are connected to
+// the "planned" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *LeftoverQuery) WithPlanned(opts ...func(*PlannedMealQuery)) *LeftoverQuery {
+	query := (&PlannedMealClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withPlanned = query
 	return _q
 }
 
@@ -370,8 +406,9 @@ func (_q *LeftoverQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Lef
 	var (
 		nodes       = []*Leftover{}
 		_spec       = _q.querySpec()
-		loadedTypes = [1]bool{
+		loadedTypes = [2]bool{
 			_q.withMeal != nil,
+			_q.withPlanned != nil,
 		}
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
@@ -395,6 +432,13 @@ func (_q *LeftoverQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Lef
 	if query := _q.withMeal; query != nil {
 		if err := _q.loadMeal(ctx, query, nodes, nil,
 			func(n *Leftover, e *PlannedMeal) { n.Edges.Meal = e }); err != nil {
+			return nil, err
+		}
+	}
+	if query := _q.withPlanned; query != nil {
+		if err := _q.loadPlanned(ctx, query, nodes,
+			func(n *Leftover) { n.Edges.Planned = []*PlannedMeal{} },
+			func(n *Leftover, e *PlannedMeal) { n.Edges.Planned = append(n.Edges.Planned, e) }); err != nil {
 			return nil, err
 		}
 	}
@@ -430,6 +474,39 @@ func (_q *LeftoverQuery) loadMeal(ctx context.Context, query *PlannedMealQuery, 
 		for i := range nodes {
 			assign(nodes[i], n)
 		}
+	}
+	return nil
+}
+func (_q *LeftoverQuery) loadPlanned(ctx context.Context, query *PlannedMealQuery, nodes []*Leftover, init func(*Leftover), assign func(*Leftover, *PlannedMeal)) error {
+	fks := make([]driver.Value, 0, len(nodes))
+	nodeids := make(map[string]*Leftover)
+	for i := range nodes {
+		fks = append(fks, nodes[i].ID)
+		nodeids[nodes[i].ID] = nodes[i]
+		if init != nil {
+			init(nodes[i])
+		}
+	}
+	if len(query.ctx.Fields) > 0 {
+		query.ctx.AppendFieldOnce(plannedmeal.FieldLeftoverID)
+	}
+	query.Where(predicate.PlannedMeal(func(s *sql.Selector) {
+		s.Where(sql.InValues(s.C(leftover.PlannedColumn), fks...))
+	}))
+	neighbors, err := query.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		fk := n.LeftoverID
+		if fk == nil {
+			return fmt.Errorf(`foreign-key "leftover_id" is nil for node %v`, n.ID)
+		}
+		node, ok := nodeids[*fk]
+		if !ok {
+			return fmt.Errorf(`unexpected referenced foreign-key "leftover_id" returned %v for node %v`, *fk, n.ID)
+		}
+		assign(node, n)
 	}
 	return nil
 }

@@ -151,6 +151,21 @@ func (_u *LeftoverUpdate) SetMeal(v *PlannedMeal) *LeftoverUpdate {
 	return _u.SetMealID(v.ID)
 }
 
+// AddPlannedIDs adds the "planned" edge to the PlannedMeal entity by IDs.
+func (_u *LeftoverUpdate) AddPlannedIDs(ids ...string) *LeftoverUpdate {
+	_u.mutation.AddPlannedIDs(ids...)
+	return _u
+}
+
+// AddPlanned adds the "planned" edges to the PlannedMeal entity.
+func (_u *LeftoverUpdate) AddPlanned(v ...*PlannedMeal) *LeftoverUpdate {
+	ids := make([]string, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.AddPlannedIDs(ids...)
+}
+
 // Mutation returns the LeftoverMutation object of the builder.
 func (_u *LeftoverUpdate) Mutation() *LeftoverMutation {
 	return _u.mutation
@@ -160,6 +175,27 @@ func (_u *LeftoverUpdate) Mutation() *LeftoverMutation {
 func (_u *LeftoverUpdate) ClearMeal() *LeftoverUpdate {
 	_u.mutation.ClearMeal()
 	return _u
+}
+
+// ClearPlanned clears all "planned" edges to the PlannedMeal entity.
+func (_u *LeftoverUpdate) ClearPlanned() *LeftoverUpdate {
+	_u.mutation.ClearPlanned()
+	return _u
+}
+
+// RemovePlannedIDs removes the "planned" edge to PlannedMeal entities by IDs.
+func (_u *LeftoverUpdate) RemovePlannedIDs(ids ...string) *LeftoverUpdate {
+	_u.mutation.RemovePlannedIDs(ids...)
+	return _u
+}
+
+// RemovePlanned removes "planned" edges to PlannedMeal entities.
+func (_u *LeftoverUpdate) RemovePlanned(v ...*PlannedMeal) *LeftoverUpdate {
+	ids := make([]string, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.RemovePlannedIDs(ids...)
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
@@ -269,6 +305,51 @@ func (_u *LeftoverUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 			Inverse: true,
 			Table:   leftover.MealTable,
 			Columns: []string{leftover.MealColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(plannedmeal.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.PlannedCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: true,
+			Table:   leftover.PlannedTable,
+			Columns: []string{leftover.PlannedColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(plannedmeal.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.RemovedPlannedIDs(); len(nodes) > 0 && !_u.mutation.PlannedCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: true,
+			Table:   leftover.PlannedTable,
+			Columns: []string{leftover.PlannedColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(plannedmeal.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.PlannedIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: true,
+			Table:   leftover.PlannedTable,
+			Columns: []string{leftover.PlannedColumn},
 			Bidi:    false,
 			Target: &sqlgraph.EdgeTarget{
 				IDSpec: sqlgraph.NewFieldSpec(plannedmeal.FieldID, field.TypeString),
@@ -421,6 +502,21 @@ func (_u *LeftoverUpdateOne) SetMeal(v *PlannedMeal) *LeftoverUpdateOne {
 	return _u.SetMealID(v.ID)
 }
 
+// AddPlannedIDs adds the "planned" edge to the PlannedMeal entity by IDs.
+func (_u *LeftoverUpdateOne) AddPlannedIDs(ids ...string) *LeftoverUpdateOne {
+	_u.mutation.AddPlannedIDs(ids...)
+	return _u
+}
+
+// AddPlanned adds the "planned" edges to the PlannedMeal entity.
+func (_u *LeftoverUpdateOne) AddPlanned(v ...*PlannedMeal) *LeftoverUpdateOne {
+	ids := make([]string, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.AddPlannedIDs(ids...)
+}
+
 // Mutation returns the LeftoverMutation object of the builder.
 func (_u *LeftoverUpdateOne) Mutation() *LeftoverMutation {
 	return _u.mutation
@@ -430,6 +526,27 @@ func (_u *LeftoverUpdateOne) Mutation() *LeftoverMutation {
 func (_u *LeftoverUpdateOne) ClearMeal() *LeftoverUpdateOne {
 	_u.mutation.ClearMeal()
 	return _u
+}
+
+// ClearPlanned clears all "planned" edges to the PlannedMeal entity.
+func (_u *LeftoverUpdateOne) ClearPlanned() *LeftoverUpdateOne {
+	_u.mutation.ClearPlanned()
+	return _u
+}
+
+// RemovePlannedIDs removes the "planned" edge to PlannedMeal entities by IDs.
+func (_u *LeftoverUpdateOne) RemovePlannedIDs(ids ...string) *LeftoverUpdateOne {
+	_u.mutation.RemovePlannedIDs(ids...)
+	return _u
+}
+
+// RemovePlanned removes "planned" edges to PlannedMeal entities.
+func (_u *LeftoverUpdateOne) RemovePlanned(v ...*PlannedMeal) *LeftoverUpdateOne {
+	ids := make([]string, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.RemovePlannedIDs(ids...)
 }
 
 // Where appends a list predicates to the LeftoverUpdate builder.
@@ -569,6 +686,51 @@ func (_u *LeftoverUpdateOne) sqlSave(ctx context.Context) (_node *Leftover, err 
 			Inverse: true,
 			Table:   leftover.MealTable,
 			Columns: []string{leftover.MealColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(plannedmeal.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.PlannedCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: true,
+			Table:   leftover.PlannedTable,
+			Columns: []string{leftover.PlannedColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(plannedmeal.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.RemovedPlannedIDs(); len(nodes) > 0 && !_u.mutation.PlannedCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: true,
+			Table:   leftover.PlannedTable,
+			Columns: []string{leftover.PlannedColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(plannedmeal.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.PlannedIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: true,
+			Table:   leftover.PlannedTable,
+			Columns: []string{leftover.PlannedColumn},
 			Bidi:    false,
 			Target: &sqlgraph.EdgeTarget{
 				IDSpec: sqlgraph.NewFieldSpec(plannedmeal.FieldID, field.TypeString),

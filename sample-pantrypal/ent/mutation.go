@@ -5469,22 +5469,25 @@ func (m *HouseholdMutation) ResetEdge(name string) error {
 // LeftoverMutation represents an operation that mutates the Leftover nodes in the graph.
 type LeftoverMutation struct {
 	config
-	op            Op
-	typ           string
-	id            *string
-	name          *string
-	servings      *float64
-	addservings   *float64
-	place         *leftover.Place
-	cooked_on     *time.Time
-	best_before   *time.Time
-	status        *leftover.Status
-	clearedFields map[string]struct{}
-	meal          *string
-	clearedmeal   bool
-	done          bool
-	oldValue      func(context.Context) (*Leftover, error)
-	predicates    []predicate.Leftover
+	op             Op
+	typ            string
+	id             *string
+	name           *string
+	servings       *float64
+	addservings    *float64
+	place          *leftover.Place
+	cooked_on      *time.Time
+	best_before    *time.Time
+	status         *leftover.Status
+	clearedFields  map[string]struct{}
+	meal           *string
+	clearedmeal    bool
+	planned        map[string]struct{}
+	removedplanned map[string]struct{}
+	clearedplanned bool
+	done           bool
+	oldValue       func(context.Context) (*Leftover, error)
+	predicates     []predicate.Leftover
 }
 
 var _ ent.Mutation = (*LeftoverMutation)(nil)
@@ -5916,6 +5919,60 @@ func (m *LeftoverMutation) ResetMeal() {
 	m.clearedmeal = false
 }
 
+// AddPlannedIDs adds the "planned" edge to the PlannedMeal entity by ids.
+func (m *LeftoverMutation) AddPlannedIDs(ids ...string) {
+	if m.planned == nil {
+		m.planned = make(map[string]struct{})
+	}
+	for i := range ids {
+		m.planned[ids[i]] = struct{}{}
+	}
+}
+
+// ClearPlanned clears the "planned" edge to the PlannedMeal entity.
+func (m *LeftoverMutation) ClearPlanned() {
+	m.clearedplanned = true
+}
+
+// PlannedCleared reports if the "planned" edge to the PlannedMeal entity was cleared.
+func (m *LeftoverMutation) PlannedCleared() bool {
+	return m.clearedplanned
+}
+
+// RemovePlannedIDs removes the "planned" edge to the PlannedMeal entity by IDs.
+func (m *LeftoverMutation) RemovePlannedIDs(ids ...string) {
+	if m.removedplanned == nil {
+		m.removedplanned = make(map[string]struct{})
+	}
+	for i := range ids {
+		delete(m.planned, ids[i])
+		m.removedplanned[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedPlanned returns the removed IDs of the "planned" edge to the PlannedMeal entity.
+func (m *LeftoverMutation) RemovedPlannedIDs() (ids []string) {
+	for id := range m.removedplanned {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// PlannedIDs returns the "planned" edge IDs in the mutation.
+func (m *LeftoverMutation) PlannedIDs() (ids []string) {
+	for id := range m.planned {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetPlanned resets all changes to the "planned" edge.
+func (m *LeftoverMutation) ResetPlanned() {
+	m.planned = nil
+	m.clearedplanned = false
+	m.removedplanned = nil
+}
+
 // Where appends a list predicates to the LeftoverMutation builder.
 func (m *LeftoverMutation) Where(ps ...predicate.Leftover) {
 	m.predicates = append(m.predicates, ps...)
@@ -6181,9 +6238,12 @@ func (m *LeftoverMutation) ResetField(name string) error {
 
 // AddedEdges returns all edge names that were set/added in this mutation.
 func (m *LeftoverMutation) AddedEdges() []string {
-	edges := make([]string, 0, 1)
+	edges := make([]string, 0, 2)
 	if m.meal != nil {
 		edges = append(edges, leftover.EdgeMeal)
+	}
+	if m.planned != nil {
+		edges = append(edges, leftover.EdgePlanned)
 	}
 	return edges
 }
@@ -6196,27 +6256,47 @@ func (m *LeftoverMutation) AddedIDs(name string) []ent.Value {
 		if id := m.meal; id != nil {
 			return []ent.Value{*id}
 		}
+	case leftover.EdgePlanned:
+		ids := make([]ent.Value, 0, len(m.planned))
+		for id := range m.planned {
+			ids = append(ids, id)
+		}
+		return ids
 	}
 	return nil
 }
 
 // RemovedEdges returns all edge names that were removed in this mutation.
 func (m *LeftoverMutation) RemovedEdges() []string {
-	edges := make([]string, 0, 1)
+	edges := make([]string, 0, 2)
+	if m.removedplanned != nil {
+		edges = append(edges, leftover.EdgePlanned)
+	}
 	return edges
 }
 
 // RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
 // the given name in this mutation.
 func (m *LeftoverMutation) RemovedIDs(name string) []ent.Value {
+	switch name {
+	case leftover.EdgePlanned:
+		ids := make([]ent.Value, 0, len(m.removedplanned))
+		for id := range m.removedplanned {
+			ids = append(ids, id)
+		}
+		return ids
+	}
 	return nil
 }
 
 // ClearedEdges returns all edge names that were cleared in this mutation.
 func (m *LeftoverMutation) ClearedEdges() []string {
-	edges := make([]string, 0, 1)
+	edges := make([]string, 0, 2)
 	if m.clearedmeal {
 		edges = append(edges, leftover.EdgeMeal)
+	}
+	if m.clearedplanned {
+		edges = append(edges, leftover.EdgePlanned)
 	}
 	return edges
 }
@@ -6227,6 +6307,8 @@ func (m *LeftoverMutation) EdgeCleared(name string) bool {
 	switch name {
 	case leftover.EdgeMeal:
 		return m.clearedmeal
+	case leftover.EdgePlanned:
+		return m.clearedplanned
 	}
 	return false
 }
@@ -6248,6 +6330,9 @@ func (m *LeftoverMutation) ResetEdge(name string) error {
 	switch name {
 	case leftover.EdgeMeal:
 		m.ResetMeal()
+		return nil
+	case leftover.EdgePlanned:
+		m.ResetPlanned()
 		return nil
 	}
 	return fmt.Errorf("unknown Leftover edge %s", name)
@@ -11777,11 +11862,14 @@ type PlannedMealMutation struct {
 	notes            *string
 	version          *int
 	addversion       *int
+	name             *string
 	clearedFields    map[string]struct{}
 	plan             *string
 	clearedplan      bool
 	recipe           *string
 	clearedrecipe    bool
+	leftover         *string
+	clearedleftover  bool
 	leftovers        map[string]struct{}
 	removedleftovers map[string]struct{}
 	clearedleftovers bool
@@ -12289,6 +12377,55 @@ func (m *PlannedMealMutation) ResetVersion() {
 	m.addversion = nil
 }
 
+// SetName sets the "name" field.
+func (m *PlannedMealMutation) SetName(s string) {
+	m.name = &s
+}
+
+// Name returns the value of the "name" field in the mutation.
+func (m *PlannedMealMutation) Name() (r string, exists bool) {
+	v := m.name
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldName returns the old "name" field's value of the PlannedMeal entity.
+// If the PlannedMeal object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PlannedMealMutation) OldName(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldName is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldName requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldName: %w", err)
+	}
+	return oldValue.Name, nil
+}
+
+// ClearName clears the value of the "name" field.
+func (m *PlannedMealMutation) ClearName() {
+	m.name = nil
+	m.clearedFields[plannedmeal.FieldName] = struct{}{}
+}
+
+// NameCleared returns if the "name" field was cleared in this mutation.
+func (m *PlannedMealMutation) NameCleared() bool {
+	_, ok := m.clearedFields[plannedmeal.FieldName]
+	return ok
+}
+
+// ResetName resets all changes to the "name" field.
+func (m *PlannedMealMutation) ResetName() {
+	m.name = nil
+	delete(m.clearedFields, plannedmeal.FieldName)
+}
+
 // SetPlanID sets the "plan_id" field.
 func (m *PlannedMealMutation) SetPlanID(s string) {
 	m.plan = &s
@@ -12355,7 +12492,7 @@ func (m *PlannedMealMutation) RecipeID() (r string, exists bool) {
 // OldRecipeID returns the old "recipe_id" field's value of the PlannedMeal entity.
 // If the PlannedMeal object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *PlannedMealMutation) OldRecipeID(ctx context.Context) (v string, err error) {
+func (m *PlannedMealMutation) OldRecipeID(ctx context.Context) (v *string, err error) {
 	if !m.op.Is(OpUpdateOne) {
 		return v, errors.New("OldRecipeID is only allowed on UpdateOne operations")
 	}
@@ -12369,9 +12506,71 @@ func (m *PlannedMealMutation) OldRecipeID(ctx context.Context) (v string, err er
 	return oldValue.RecipeID, nil
 }
 
+// ClearRecipeID clears the value of the "recipe_id" field.
+func (m *PlannedMealMutation) ClearRecipeID() {
+	m.recipe = nil
+	m.clearedFields[plannedmeal.FieldRecipeID] = struct{}{}
+}
+
+// RecipeIDCleared returns if the "recipe_id" field was cleared in this mutation.
+func (m *PlannedMealMutation) RecipeIDCleared() bool {
+	_, ok := m.clearedFields[plannedmeal.FieldRecipeID]
+	return ok
+}
+
 // ResetRecipeID resets all changes to the "recipe_id" field.
 func (m *PlannedMealMutation) ResetRecipeID() {
 	m.recipe = nil
+	delete(m.clearedFields, plannedmeal.FieldRecipeID)
+}
+
+// SetLeftoverID sets the "leftover_id" field.
+func (m *PlannedMealMutation) SetLeftoverID(s string) {
+	m.leftover = &s
+}
+
+// LeftoverID returns the value of the "leftover_id" field in the mutation.
+func (m *PlannedMealMutation) LeftoverID() (r string, exists bool) {
+	v := m.leftover
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLeftoverID returns the old "leftover_id" field's value of the PlannedMeal entity.
+// If the PlannedMeal object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PlannedMealMutation) OldLeftoverID(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLeftoverID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLeftoverID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLeftoverID: %w", err)
+	}
+	return oldValue.LeftoverID, nil
+}
+
+// ClearLeftoverID clears the value of the "leftover_id" field.
+func (m *PlannedMealMutation) ClearLeftoverID() {
+	m.leftover = nil
+	m.clearedFields[plannedmeal.FieldLeftoverID] = struct{}{}
+}
+
+// LeftoverIDCleared returns if the "leftover_id" field was cleared in this mutation.
+func (m *PlannedMealMutation) LeftoverIDCleared() bool {
+	_, ok := m.clearedFields[plannedmeal.FieldLeftoverID]
+	return ok
+}
+
+// ResetLeftoverID resets all changes to the "leftover_id" field.
+func (m *PlannedMealMutation) ResetLeftoverID() {
+	m.leftover = nil
+	delete(m.clearedFields, plannedmeal.FieldLeftoverID)
 }
 
 // ClearPlan clears the "plan" edge to the MealPlan entity.
@@ -12409,7 +12608,7 @@ func (m *PlannedMealMutation) ClearRecipe() {
 
 // RecipeCleared reports if the "recipe" edge to the Recipe entity was cleared.
 func (m *PlannedMealMutation) RecipeCleared() bool {
-	return m.clearedrecipe
+	return m.RecipeIDCleared() || m.clearedrecipe
 }
 
 // RecipeIDs returns the "recipe" edge IDs in the mutation.
@@ -12426,6 +12625,33 @@ func (m *PlannedMealMutation) RecipeIDs() (ids []string) {
 func (m *PlannedMealMutation) ResetRecipe() {
 	m.recipe = nil
 	m.clearedrecipe = false
+}
+
+// ClearLeftover clears the "leftover" edge to the Leftover entity.
+func (m *PlannedMealMutation) ClearLeftover() {
+	m.clearedleftover = true
+	m.clearedFields[plannedmeal.FieldLeftoverID] = struct{}{}
+}
+
+// LeftoverCleared reports if the "leftover" edge to the Leftover entity was cleared.
+func (m *PlannedMealMutation) LeftoverCleared() bool {
+	return m.LeftoverIDCleared() || m.clearedleftover
+}
+
+// LeftoverIDs returns the "leftover" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// LeftoverID instead. It exists only for internal usage by the builders.
+func (m *PlannedMealMutation) LeftoverIDs() (ids []string) {
+	if id := m.leftover; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetLeftover resets all changes to the "leftover" edge.
+func (m *PlannedMealMutation) ResetLeftover() {
+	m.leftover = nil
+	m.clearedleftover = false
 }
 
 // AddLeftoverIDs adds the "leftovers" edge to the Leftover entity by ids.
@@ -12516,7 +12742,7 @@ func (m *PlannedMealMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *PlannedMealMutation) Fields() []string {
-	fields := make([]string, 0, 10)
+	fields := make([]string, 0, 12)
 	if m.date != nil {
 		fields = append(fields, plannedmeal.FieldDate)
 	}
@@ -12541,11 +12767,17 @@ func (m *PlannedMealMutation) Fields() []string {
 	if m.version != nil {
 		fields = append(fields, plannedmeal.FieldVersion)
 	}
+	if m.name != nil {
+		fields = append(fields, plannedmeal.FieldName)
+	}
 	if m.plan != nil {
 		fields = append(fields, plannedmeal.FieldPlanID)
 	}
 	if m.recipe != nil {
 		fields = append(fields, plannedmeal.FieldRecipeID)
+	}
+	if m.leftover != nil {
+		fields = append(fields, plannedmeal.FieldLeftoverID)
 	}
 	return fields
 }
@@ -12571,10 +12803,14 @@ func (m *PlannedMealMutation) Field(name string) (ent.Value, bool) {
 		return m.Notes()
 	case plannedmeal.FieldVersion:
 		return m.Version()
+	case plannedmeal.FieldName:
+		return m.Name()
 	case plannedmeal.FieldPlanID:
 		return m.PlanID()
 	case plannedmeal.FieldRecipeID:
 		return m.RecipeID()
+	case plannedmeal.FieldLeftoverID:
+		return m.LeftoverID()
 	}
 	return nil, false
 }
@@ -12600,10 +12836,14 @@ func (m *PlannedMealMutation) OldField(ctx context.Context, name string) (ent.Va
 		return m.OldNotes(ctx)
 	case plannedmeal.FieldVersion:
 		return m.OldVersion(ctx)
+	case plannedmeal.FieldName:
+		return m.OldName(ctx)
 	case plannedmeal.FieldPlanID:
 		return m.OldPlanID(ctx)
 	case plannedmeal.FieldRecipeID:
 		return m.OldRecipeID(ctx)
+	case plannedmeal.FieldLeftoverID:
+		return m.OldLeftoverID(ctx)
 	}
 	return nil, fmt.Errorf("unknown PlannedMeal field %s", name)
 }
@@ -12669,6 +12909,13 @@ func (m *PlannedMealMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetVersion(v)
 		return nil
+	case plannedmeal.FieldName:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetName(v)
+		return nil
 	case plannedmeal.FieldPlanID:
 		v, ok := value.(string)
 		if !ok {
@@ -12682,6 +12929,13 @@ func (m *PlannedMealMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetRecipeID(v)
+		return nil
+	case plannedmeal.FieldLeftoverID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLeftoverID(v)
 		return nil
 	}
 	return fmt.Errorf("unknown PlannedMeal field %s", name)
@@ -12770,8 +13024,17 @@ func (m *PlannedMealMutation) ClearedFields() []string {
 	if m.FieldCleared(plannedmeal.FieldNotes) {
 		fields = append(fields, plannedmeal.FieldNotes)
 	}
+	if m.FieldCleared(plannedmeal.FieldName) {
+		fields = append(fields, plannedmeal.FieldName)
+	}
 	if m.FieldCleared(plannedmeal.FieldPlanID) {
 		fields = append(fields, plannedmeal.FieldPlanID)
+	}
+	if m.FieldCleared(plannedmeal.FieldRecipeID) {
+		fields = append(fields, plannedmeal.FieldRecipeID)
+	}
+	if m.FieldCleared(plannedmeal.FieldLeftoverID) {
+		fields = append(fields, plannedmeal.FieldLeftoverID)
 	}
 	return fields
 }
@@ -12793,8 +13056,17 @@ func (m *PlannedMealMutation) ClearField(name string) error {
 	case plannedmeal.FieldNotes:
 		m.ClearNotes()
 		return nil
+	case plannedmeal.FieldName:
+		m.ClearName()
+		return nil
 	case plannedmeal.FieldPlanID:
 		m.ClearPlanID()
+		return nil
+	case plannedmeal.FieldRecipeID:
+		m.ClearRecipeID()
+		return nil
+	case plannedmeal.FieldLeftoverID:
+		m.ClearLeftoverID()
 		return nil
 	}
 	return fmt.Errorf("unknown PlannedMeal nullable field %s", name)
@@ -12828,11 +13100,17 @@ func (m *PlannedMealMutation) ResetField(name string) error {
 	case plannedmeal.FieldVersion:
 		m.ResetVersion()
 		return nil
+	case plannedmeal.FieldName:
+		m.ResetName()
+		return nil
 	case plannedmeal.FieldPlanID:
 		m.ResetPlanID()
 		return nil
 	case plannedmeal.FieldRecipeID:
 		m.ResetRecipeID()
+		return nil
+	case plannedmeal.FieldLeftoverID:
+		m.ResetLeftoverID()
 		return nil
 	}
 	return fmt.Errorf("unknown PlannedMeal field %s", name)
@@ -12840,12 +13118,15 @@ func (m *PlannedMealMutation) ResetField(name string) error {
 
 // AddedEdges returns all edge names that were set/added in this mutation.
 func (m *PlannedMealMutation) AddedEdges() []string {
-	edges := make([]string, 0, 3)
+	edges := make([]string, 0, 4)
 	if m.plan != nil {
 		edges = append(edges, plannedmeal.EdgePlan)
 	}
 	if m.recipe != nil {
 		edges = append(edges, plannedmeal.EdgeRecipe)
+	}
+	if m.leftover != nil {
+		edges = append(edges, plannedmeal.EdgeLeftover)
 	}
 	if m.leftovers != nil {
 		edges = append(edges, plannedmeal.EdgeLeftovers)
@@ -12865,6 +13146,10 @@ func (m *PlannedMealMutation) AddedIDs(name string) []ent.Value {
 		if id := m.recipe; id != nil {
 			return []ent.Value{*id}
 		}
+	case plannedmeal.EdgeLeftover:
+		if id := m.leftover; id != nil {
+			return []ent.Value{*id}
+		}
 	case plannedmeal.EdgeLeftovers:
 		ids := make([]ent.Value, 0, len(m.leftovers))
 		for id := range m.leftovers {
@@ -12877,7 +13162,7 @@ func (m *PlannedMealMutation) AddedIDs(name string) []ent.Value {
 
 // RemovedEdges returns all edge names that were removed in this mutation.
 func (m *PlannedMealMutation) RemovedEdges() []string {
-	edges := make([]string, 0, 3)
+	edges := make([]string, 0, 4)
 	if m.removedleftovers != nil {
 		edges = append(edges, plannedmeal.EdgeLeftovers)
 	}
@@ -12900,12 +13185,15 @@ func (m *PlannedMealMutation) RemovedIDs(name string) []ent.Value {
 
 // ClearedEdges returns all edge names that were cleared in this mutation.
 func (m *PlannedMealMutation) ClearedEdges() []string {
-	edges := make([]string, 0, 3)
+	edges := make([]string, 0, 4)
 	if m.clearedplan {
 		edges = append(edges, plannedmeal.EdgePlan)
 	}
 	if m.clearedrecipe {
 		edges = append(edges, plannedmeal.EdgeRecipe)
+	}
+	if m.clearedleftover {
+		edges = append(edges, plannedmeal.EdgeLeftover)
 	}
 	if m.clearedleftovers {
 		edges = append(edges, plannedmeal.EdgeLeftovers)
@@ -12921,6 +13209,8 @@ func (m *PlannedMealMutation) EdgeCleared(name string) bool {
 		return m.clearedplan
 	case plannedmeal.EdgeRecipe:
 		return m.clearedrecipe
+	case plannedmeal.EdgeLeftover:
+		return m.clearedleftover
 	case plannedmeal.EdgeLeftovers:
 		return m.clearedleftovers
 	}
@@ -12937,6 +13227,9 @@ func (m *PlannedMealMutation) ClearEdge(name string) error {
 	case plannedmeal.EdgeRecipe:
 		m.ClearRecipe()
 		return nil
+	case plannedmeal.EdgeLeftover:
+		m.ClearLeftover()
+		return nil
 	}
 	return fmt.Errorf("unknown PlannedMeal unique edge %s", name)
 }
@@ -12950,6 +13243,9 @@ func (m *PlannedMealMutation) ResetEdge(name string) error {
 		return nil
 	case plannedmeal.EdgeRecipe:
 		m.ResetRecipe()
+		return nil
+	case plannedmeal.EdgeLeftover:
+		m.ResetLeftover()
 		return nil
 	case plannedmeal.EdgeLeftovers:
 		m.ResetLeftovers()

@@ -9,6 +9,7 @@ import (
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
+	"github.com/koan-go/koan/sample-pantrypal/ent/leftover"
 	"github.com/koan-go/koan/sample-pantrypal/ent/mealplan"
 	"github.com/koan-go/koan/sample-pantrypal/ent/plannedmeal"
 	"github.com/koan-go/koan/sample-pantrypal/ent/recipe"
@@ -35,10 +36,14 @@ type PlannedMeal struct {
 	Notes string `json:"notes,omitempty"`
 	// Counts the changes; send it as ifVersion to change only what you have read.
 	Version int `json:"version,omitempty"`
+	// What it is where it has no recipe: eating out, soup at grandma's. Without it, the name of the leftover.
+	Name string `json:"name,omitempty"`
 	// PlanID holds the value of the "plan_id" field.
 	PlanID *string `json:"plan_id,omitempty"`
 	// RecipeID holds the value of the "recipe_id" field.
-	RecipeID string `json:"recipe_id,omitempty"`
+	RecipeID *string `json:"recipe_id,omitempty"`
+	// What is left of another meal and is eaten at this one: cooked takes its servings.
+	LeftoverID *string `json:"leftover_id,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the PlannedMealQuery when eager-loading is set.
 	Edges        PlannedMealEdges `json:"edges"`
@@ -51,11 +56,13 @@ type PlannedMealEdges struct {
 	Plan *MealPlan `json:"plan,omitempty"`
 	// Recipe holds the value of the recipe edge.
 	Recipe *Recipe `json:"recipe,omitempty"`
+	// Leftover holds the value of the leftover edge.
+	Leftover *Leftover `json:"leftover,omitempty"`
 	// Leftovers holds the value of the leftovers edge.
 	Leftovers []*Leftover `json:"leftovers,omitempty"`
 	// loadedTypes holds the information for reporting if a
 	// type was loaded (or requested) in eager-loading or not.
-	loadedTypes [3]bool
+	loadedTypes [4]bool
 }
 
 // PlanOrErr returns the Plan value or an error if the edge
@@ -80,10 +87,21 @@ func (e PlannedMealEdges) RecipeOrErr() (*Recipe, error) {
 	return nil, &NotLoadedError{edge: "recipe"}
 }
 
+// LeftoverOrErr returns the Leftover value or an error if the edge
+// was not loaded in eager-loading, or loaded but was not found.
+func (e PlannedMealEdges) LeftoverOrErr() (*Leftover, error) {
+	if e.Leftover != nil {
+		return e.Leftover, nil
+	} else if e.loadedTypes[2] {
+		return nil, &NotFoundError{label: leftover.Label}
+	}
+	return nil, &NotLoadedError{edge: "leftover"}
+}
+
 // LeftoversOrErr returns the Leftovers value or an error if the edge
 // was not loaded in eager-loading.
 func (e PlannedMealEdges) LeftoversOrErr() ([]*Leftover, error) {
-	if e.loadedTypes[2] {
+	if e.loadedTypes[3] {
 		return e.Leftovers, nil
 	}
 	return nil, &NotLoadedError{edge: "leftovers"}
@@ -98,7 +116,7 @@ func (*PlannedMeal) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullFloat64)
 		case plannedmeal.FieldRating, plannedmeal.FieldVersion:
 			values[i] = new(sql.NullInt64)
-		case plannedmeal.FieldID, plannedmeal.FieldMealType, plannedmeal.FieldStatus, plannedmeal.FieldNotes, plannedmeal.FieldPlanID, plannedmeal.FieldRecipeID:
+		case plannedmeal.FieldID, plannedmeal.FieldMealType, plannedmeal.FieldStatus, plannedmeal.FieldNotes, plannedmeal.FieldName, plannedmeal.FieldPlanID, plannedmeal.FieldRecipeID, plannedmeal.FieldLeftoverID:
 			values[i] = new(sql.NullString)
 		case plannedmeal.FieldDate:
 			values[i] = new(sql.NullTime)
@@ -172,6 +190,12 @@ func (_m *PlannedMeal) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Version = int(value.Int64)
 			}
+		case plannedmeal.FieldName:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field name", values[i])
+			} else if value.Valid {
+				_m.Name = value.String
+			}
 		case plannedmeal.FieldPlanID:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field plan_id", values[i])
@@ -183,7 +207,15 @@ func (_m *PlannedMeal) assignValues(columns []string, values []any) error {
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field recipe_id", values[i])
 			} else if value.Valid {
-				_m.RecipeID = value.String
+				_m.RecipeID = new(string)
+				*_m.RecipeID = value.String
+			}
+		case plannedmeal.FieldLeftoverID:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field leftover_id", values[i])
+			} else if value.Valid {
+				_m.LeftoverID = new(string)
+				*_m.LeftoverID = value.String
 			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
@@ -206,6 +238,11 @@ func (_m *PlannedMeal) QueryPlan() *MealPlanQuery {
 // QueryRecipe queries the "recipe" edge of the PlannedMeal entity.
 func (_m *PlannedMeal) QueryRecipe() *RecipeQuery {
 	return NewPlannedMealClient(_m.config).QueryRecipe(_m)
+}
+
+// QueryLeftover queries the "leftover" edge of the PlannedMeal entity.
+func (_m *PlannedMeal) QueryLeftover() *LeftoverQuery {
+	return NewPlannedMealClient(_m.config).QueryLeftover(_m)
 }
 
 // QueryLeftovers queries the "leftovers" edge of the PlannedMeal entity.
@@ -262,13 +299,23 @@ func (_m *PlannedMeal) String() string {
 	builder.WriteString("version=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Version))
 	builder.WriteString(", ")
+	builder.WriteString("name=")
+	builder.WriteString(_m.Name)
+	builder.WriteString(", ")
 	if v := _m.PlanID; v != nil {
 		builder.WriteString("plan_id=")
 		builder.WriteString(*v)
 	}
 	builder.WriteString(", ")
-	builder.WriteString("recipe_id=")
-	builder.WriteString(_m.RecipeID)
+	if v := _m.RecipeID; v != nil {
+		builder.WriteString("recipe_id=")
+		builder.WriteString(*v)
+	}
+	builder.WriteString(", ")
+	if v := _m.LeftoverID; v != nil {
+		builder.WriteString("leftover_id=")
+		builder.WriteString(*v)
+	}
 	builder.WriteByte(')')
 	return builder.String()
 }

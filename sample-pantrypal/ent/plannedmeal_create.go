@@ -127,6 +127,20 @@ func (_c *PlannedMealCreate) SetNillableVersion(v *int) *PlannedMealCreate {
 	return _c
 }
 
+// SetName sets the "name" field.
+func (_c *PlannedMealCreate) SetName(v string) *PlannedMealCreate {
+	_c.mutation.SetName(v)
+	return _c
+}
+
+// SetNillableName sets the "name" field if the given value is not nil.
+func (_c *PlannedMealCreate) SetNillableName(v *string) *PlannedMealCreate {
+	if v != nil {
+		_c.SetName(*v)
+	}
+	return _c
+}
+
 // SetPlanID sets the "plan_id" field.
 func (_c *PlannedMealCreate) SetPlanID(v string) *PlannedMealCreate {
 	_c.mutation.SetPlanID(v)
@@ -144,6 +158,28 @@ func (_c *PlannedMealCreate) SetNillablePlanID(v *string) *PlannedMealCreate {
 // SetRecipeID sets the "recipe_id" field.
 func (_c *PlannedMealCreate) SetRecipeID(v string) *PlannedMealCreate {
 	_c.mutation.SetRecipeID(v)
+	return _c
+}
+
+// SetNillableRecipeID sets the "recipe_id" field if the given value is not nil.
+func (_c *PlannedMealCreate) SetNillableRecipeID(v *string) *PlannedMealCreate {
+	if v != nil {
+		_c.SetRecipeID(*v)
+	}
+	return _c
+}
+
+// SetLeftoverID sets the "leftover_id" field.
+func (_c *PlannedMealCreate) SetLeftoverID(v string) *PlannedMealCreate {
+	_c.mutation.SetLeftoverID(v)
+	return _c
+}
+
+// SetNillableLeftoverID sets the "leftover_id" field if the given value is not nil.
+func (_c *PlannedMealCreate) SetNillableLeftoverID(v *string) *PlannedMealCreate {
+	if v != nil {
+		_c.SetLeftoverID(*v)
+	}
 	return _c
 }
 
@@ -169,6 +205,11 @@ func (_c *PlannedMealCreate) SetPlan(v *MealPlan) *PlannedMealCreate {
 // SetRecipe sets the "recipe" edge to the Recipe entity.
 func (_c *PlannedMealCreate) SetRecipe(v *Recipe) *PlannedMealCreate {
 	return _c.SetRecipeID(v.ID)
+}
+
+// SetLeftover sets the "leftover" edge to the Leftover entity.
+func (_c *PlannedMealCreate) SetLeftover(v *Leftover) *PlannedMealCreate {
+	return _c.SetLeftoverID(v.ID)
 }
 
 // AddLeftoverIDs adds the "leftovers" edge to the Leftover entity by IDs.
@@ -292,16 +333,15 @@ func (_c *PlannedMealCreate) check() error {
 	if _, ok := _c.mutation.Version(); !ok {
 		return &ValidationError{Name: "version", err: errors.New(`ent: missing required field "PlannedMeal.version"`)}
 	}
-	if _, ok := _c.mutation.RecipeID(); !ok {
-		return &ValidationError{Name: "recipe_id", err: errors.New(`ent: missing required field "PlannedMeal.recipe_id"`)}
+	if v, ok := _c.mutation.Name(); ok {
+		if err := plannedmeal.NameValidator(v); err != nil {
+			return &ValidationError{Name: "name", err: fmt.Errorf(`ent: validator failed for field "PlannedMeal.name": %w`, err)}
+		}
 	}
 	if v, ok := _c.mutation.ID(); ok {
 		if err := plannedmeal.IDValidator(v); err != nil {
 			return &ValidationError{Name: "id", err: fmt.Errorf(`ent: validator failed for field "PlannedMeal.id": %w`, err)}
 		}
-	}
-	if len(_c.mutation.RecipeIDs()) == 0 {
-		return &ValidationError{Name: "recipe", err: errors.New(`ent: missing required edge "PlannedMeal.recipe"`)}
 	}
 	return nil
 }
@@ -370,6 +410,10 @@ func (_c *PlannedMealCreate) createSpec() (*PlannedMeal, *sqlgraph.CreateSpec) {
 		_spec.SetField(plannedmeal.FieldVersion, field.TypeInt, value)
 		_node.Version = value
 	}
+	if value, ok := _c.mutation.Name(); ok {
+		_spec.SetField(plannedmeal.FieldName, field.TypeString, value)
+		_node.Name = value
+	}
 	if nodes := _c.mutation.PlanIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
@@ -401,7 +445,24 @@ func (_c *PlannedMealCreate) createSpec() (*PlannedMeal, *sqlgraph.CreateSpec) {
 		for _, k := range nodes {
 			edge.Target.Nodes = append(edge.Target.Nodes, k)
 		}
-		_node.RecipeID = nodes[0]
+		_node.RecipeID = &nodes[0]
+		_spec.Edges = append(_spec.Edges, edge)
+	}
+	if nodes := _c.mutation.LeftoverIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   plannedmeal.LeftoverTable,
+			Columns: []string{plannedmeal.LeftoverColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(leftover.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_node.LeftoverID = &nodes[0]
 		_spec.Edges = append(_spec.Edges, edge)
 	}
 	if nodes := _c.mutation.LeftoversIDs(); len(nodes) > 0 {

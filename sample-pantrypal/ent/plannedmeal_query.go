@@ -28,6 +28,7 @@ type PlannedMealQuery struct {
 	predicates    []predicate.PlannedMeal
 	withPlan      *MealPlanQuery
 	withRecipe    *RecipeQuery
+	withLeftover  *LeftoverQuery
 	withLeftovers *LeftoverQuery
 	// intermediate query (i.e. traversal path).
 	sql  *sql.Selector
@@ -102,6 +103,28 @@ func (_q *PlannedMealQuery) QueryRecipe() *RecipeQuery {
 			sqlgraph.From(plannedmeal.Table, plannedmeal.FieldID, selector),
 			sqlgraph.To(recipe.Table, recipe.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, false, plannedmeal.RecipeTable, plannedmeal.RecipeColumn),
+		)
+		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		return fromU, nil
+	}
+	return query
+}
+
+// QueryLeftover chains the current query on the "leftover" edge.
+func (_q *PlannedMealQuery) QueryLeftover() *LeftoverQuery {
+	query := (&LeftoverClient{config: _q.config}).Query()
+	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
+		if err := _q.prepareQuery(ctx); err != nil {
+			return nil, err
+		}
+		selector := _q.sqlQuery(ctx)
+		if err := selector.Err(); err != nil {
+			return nil, err
+		}
+		step := sqlgraph.NewStep(
+			sqlgraph.From(plannedmeal.Table, plannedmeal.FieldID, selector),
+			sqlgraph.To(leftover.Table, leftover.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, plannedmeal.LeftoverTable, plannedmeal.LeftoverColumn),
 		)
 		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
 		return fromU, nil
@@ -325,6 +348,7 @@ func (_q *PlannedMealQuery) Clone() *PlannedMealQuery {
 		predicates:    append([]predicate.PlannedMeal{}, _q.predicates...),
 		withPlan:      _q.withPlan.Clone(),
 		withRecipe:    _q.withRecipe.Clone(),
+		withLeftover:  _q.withLeftover.Clone(),
 		withLeftovers: _q.withLeftovers.Clone(),
 		// clone intermediate query.
 		sql:  _q.sql.Clone(),
@@ -351,6 +375,17 @@ func (_q *PlannedMealQuery) WithRecipe(opts ...func(*RecipeQuery)) *PlannedMealQ
 		opt(query)
 	}
 	_q.withRecipe = query
+	return _q
+}
+
+// WithLeftover tells the query-builder to eager-load the nodes that are connected to
+// the "leftover" edge. The optional arguments are used to configure the query builder of the edge.
+func (_q *PlannedMealQuery) WithLeftover(opts ...func(*LeftoverQuery)) *PlannedMealQuery {
+	query := (&LeftoverClient{config: _q.config}).Query()
+	for _, opt := range opts {
+		opt(query)
+	}
+	_q.withLeftover = query
 	return _q
 }
 
@@ -443,9 +478,10 @@ func (_q *PlannedMealQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*
 	var (
 		nodes       = []*PlannedMeal{}
 		_spec       = _q.querySpec()
-		loadedTypes = [3]bool{
+		loadedTypes = [4]bool{
 			_q.withPlan != nil,
 			_q.withRecipe != nil,
+			_q.withLeftover != nil,
 			_q.withLeftovers != nil,
 		}
 	)
@@ -476,6 +512,12 @@ func (_q *PlannedMealQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*
 	if query := _q.withRecipe; query != nil {
 		if err := _q.loadRecipe(ctx, query, nodes, nil,
 			func(n *PlannedMeal, e *Recipe) { n.Edges.Recipe = e }); err != nil {
+			return nil, err
+		}
+	}
+	if query := _q.withLeftover; query != nil {
+		if err := _q.loadLeftover(ctx, query, nodes, nil,
+			func(n *PlannedMeal, e *Leftover) { n.Edges.Leftover = e }); err != nil {
 			return nil, err
 		}
 	}
@@ -525,7 +567,10 @@ func (_q *PlannedMealQuery) loadRecipe(ctx context.Context, query *RecipeQuery, 
 	ids := make([]string, 0, len(nodes))
 	nodeids := make(map[string][]*PlannedMeal)
 	for i := range nodes {
-		fk := nodes[i].RecipeID
+		if nodes[i].RecipeID == nil {
+			continue
+		}
+		fk := *nodes[i].RecipeID
 		if _, ok := nodeids[fk]; !ok {
 			ids = append(ids, fk)
 		}
@@ -543,6 +588,38 @@ func (_q *PlannedMealQuery) loadRecipe(ctx context.Context, query *RecipeQuery, 
 		nodes, ok := nodeids[n.ID]
 		if !ok {
 			return fmt.Errorf(`unexpected foreign-key "recipe_id" returned %v`, n.ID)
+		}
+		for i := range nodes {
+			assign(nodes[i], n)
+		}
+	}
+	return nil
+}
+func (_q *PlannedMealQuery) loadLeftover(ctx context.Context, query *LeftoverQuery, nodes []*PlannedMeal, init func(*PlannedMeal), assign func(*PlannedMeal, *Leftover)) error {
+	ids := make([]string, 0, len(nodes))
+	nodeids := make(map[string][]*PlannedMeal)
+	for i := range nodes {
+		if nodes[i].LeftoverID == nil {
+			continue
+		}
+		fk := *nodes[i].LeftoverID
+		if _, ok := nodeids[fk]; !ok {
+			ids = append(ids, fk)
+		}
+		nodeids[fk] = append(nodeids[fk], nodes[i])
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	query.Where(leftover.IDIn(ids...))
+	neighbors, err := query.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range neighbors {
+		nodes, ok := nodeids[n.ID]
+		if !ok {
+			return fmt.Errorf(`unexpected foreign-key "leftover_id" returned %v`, n.ID)
 		}
 		for i := range nodes {
 			assign(nodes[i], n)
@@ -614,6 +691,9 @@ func (_q *PlannedMealQuery) querySpec() *sqlgraph.QuerySpec {
 		}
 		if _q.withRecipe != nil {
 			_spec.Node.AddColumnOnce(plannedmeal.FieldRecipeID)
+		}
+		if _q.withLeftover != nil {
+			_spec.Node.AddColumnOnce(plannedmeal.FieldLeftoverID)
 		}
 	}
 	if ps := _q.predicates; len(ps) > 0 {

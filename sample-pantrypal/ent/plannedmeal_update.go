@@ -183,6 +183,26 @@ func (_u *PlannedMealUpdate) AddVersion(v int) *PlannedMealUpdate {
 	return _u
 }
 
+// SetName sets the "name" field.
+func (_u *PlannedMealUpdate) SetName(v string) *PlannedMealUpdate {
+	_u.mutation.SetName(v)
+	return _u
+}
+
+// SetNillableName sets the "name" field if the given value is not nil.
+func (_u *PlannedMealUpdate) SetNillableName(v *string) *PlannedMealUpdate {
+	if v != nil {
+		_u.SetName(*v)
+	}
+	return _u
+}
+
+// ClearName clears the value of the "name" field.
+func (_u *PlannedMealUpdate) ClearName() *PlannedMealUpdate {
+	_u.mutation.ClearName()
+	return _u
+}
+
 // SetPlanID sets the "plan_id" field.
 func (_u *PlannedMealUpdate) SetPlanID(v string) *PlannedMealUpdate {
 	_u.mutation.SetPlanID(v)
@@ -217,6 +237,32 @@ func (_u *PlannedMealUpdate) SetNillableRecipeID(v *string) *PlannedMealUpdate {
 	return _u
 }
 
+// ClearRecipeID clears the value of the "recipe_id" field.
+func (_u *PlannedMealUpdate) ClearRecipeID() *PlannedMealUpdate {
+	_u.mutation.ClearRecipeID()
+	return _u
+}
+
+// SetLeftoverID sets the "leftover_id" field.
+func (_u *PlannedMealUpdate) SetLeftoverID(v string) *PlannedMealUpdate {
+	_u.mutation.SetLeftoverID(v)
+	return _u
+}
+
+// SetNillableLeftoverID sets the "leftover_id" field if the given value is not nil.
+func (_u *PlannedMealUpdate) SetNillableLeftoverID(v *string) *PlannedMealUpdate {
+	if v != nil {
+		_u.SetLeftoverID(*v)
+	}
+	return _u
+}
+
+// ClearLeftoverID clears the value of the "leftover_id" field.
+func (_u *PlannedMealUpdate) ClearLeftoverID() *PlannedMealUpdate {
+	_u.mutation.ClearLeftoverID()
+	return _u
+}
+
 // SetPlan sets the "plan" edge to the MealPlan entity.
 func (_u *PlannedMealUpdate) SetPlan(v *MealPlan) *PlannedMealUpdate {
 	return _u.SetPlanID(v.ID)
@@ -225,6 +271,11 @@ func (_u *PlannedMealUpdate) SetPlan(v *MealPlan) *PlannedMealUpdate {
 // SetRecipe sets the "recipe" edge to the Recipe entity.
 func (_u *PlannedMealUpdate) SetRecipe(v *Recipe) *PlannedMealUpdate {
 	return _u.SetRecipeID(v.ID)
+}
+
+// SetLeftover sets the "leftover" edge to the Leftover entity.
+func (_u *PlannedMealUpdate) SetLeftover(v *Leftover) *PlannedMealUpdate {
+	return _u.SetLeftoverID(v.ID)
 }
 
 // AddLeftoverIDs adds the "leftovers" edge to the Leftover entity by IDs.
@@ -256,6 +307,12 @@ func (_u *PlannedMealUpdate) ClearPlan() *PlannedMealUpdate {
 // ClearRecipe clears the "recipe" edge to the Recipe entity.
 func (_u *PlannedMealUpdate) ClearRecipe() *PlannedMealUpdate {
 	_u.mutation.ClearRecipe()
+	return _u
+}
+
+// ClearLeftover clears the "leftover" edge to the Leftover entity.
+func (_u *PlannedMealUpdate) ClearLeftover() *PlannedMealUpdate {
+	_u.mutation.ClearLeftover()
 	return _u
 }
 
@@ -334,8 +391,10 @@ func (_u *PlannedMealUpdate) check() error {
 			return &ValidationError{Name: "rating", err: fmt.Errorf(`ent: validator failed for field "PlannedMeal.rating": %w`, err)}
 		}
 	}
-	if _u.mutation.RecipeCleared() && len(_u.mutation.RecipeIDs()) > 0 {
-		return errors.New(`ent: clearing a required unique edge "PlannedMeal.recipe"`)
+	if v, ok := _u.mutation.Name(); ok {
+		if err := plannedmeal.NameValidator(v); err != nil {
+			return &ValidationError{Name: "name", err: fmt.Errorf(`ent: validator failed for field "PlannedMeal.name": %w`, err)}
+		}
 	}
 	return nil
 }
@@ -394,6 +453,12 @@ func (_u *PlannedMealUpdate) sqlSave(ctx context.Context) (_node int, err error)
 	if value, ok := _u.mutation.AddedVersion(); ok {
 		_spec.AddField(plannedmeal.FieldVersion, field.TypeInt, value)
 	}
+	if value, ok := _u.mutation.Name(); ok {
+		_spec.SetField(plannedmeal.FieldName, field.TypeString, value)
+	}
+	if _u.mutation.NameCleared() {
+		_spec.ClearField(plannedmeal.FieldName, field.TypeString)
+	}
 	if _u.mutation.PlanCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
@@ -445,6 +510,35 @@ func (_u *PlannedMealUpdate) sqlSave(ctx context.Context) (_node int, err error)
 			Bidi:    false,
 			Target: &sqlgraph.EdgeTarget{
 				IDSpec: sqlgraph.NewFieldSpec(recipe.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.LeftoverCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   plannedmeal.LeftoverTable,
+			Columns: []string{plannedmeal.LeftoverColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(leftover.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.LeftoverIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   plannedmeal.LeftoverTable,
+			Columns: []string{plannedmeal.LeftoverColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(leftover.FieldID, field.TypeString),
 			},
 		}
 		for _, k := range nodes {
@@ -669,6 +763,26 @@ func (_u *PlannedMealUpdateOne) AddVersion(v int) *PlannedMealUpdateOne {
 	return _u
 }
 
+// SetName sets the "name" field.
+func (_u *PlannedMealUpdateOne) SetName(v string) *PlannedMealUpdateOne {
+	_u.mutation.SetName(v)
+	return _u
+}
+
+// SetNillableName sets the "name" field if the given value is not nil.
+func (_u *PlannedMealUpdateOne) SetNillableName(v *string) *PlannedMealUpdateOne {
+	if v != nil {
+		_u.SetName(*v)
+	}
+	return _u
+}
+
+// ClearName clears the value of the "name" field.
+func (_u *PlannedMealUpdateOne) ClearName() *PlannedMealUpdateOne {
+	_u.mutation.ClearName()
+	return _u
+}
+
 // SetPlanID sets the "plan_id" field.
 func (_u *PlannedMealUpdateOne) SetPlanID(v string) *PlannedMealUpdateOne {
 	_u.mutation.SetPlanID(v)
@@ -703,6 +817,32 @@ func (_u *PlannedMealUpdateOne) SetNillableRecipeID(v *string) *PlannedMealUpdat
 	return _u
 }
 
+// ClearRecipeID clears the value of the "recipe_id" field.
+func (_u *PlannedMealUpdateOne) ClearRecipeID() *PlannedMealUpdateOne {
+	_u.mutation.ClearRecipeID()
+	return _u
+}
+
+// SetLeftoverID sets the "leftover_id" field.
+func (_u *PlannedMealUpdateOne) SetLeftoverID(v string) *PlannedMealUpdateOne {
+	_u.mutation.SetLeftoverID(v)
+	return _u
+}
+
+// SetNillableLeftoverID sets the "leftover_id" field if the given value is not nil.
+func (_u *PlannedMealUpdateOne) SetNillableLeftoverID(v *string) *PlannedMealUpdateOne {
+	if v != nil {
+		_u.SetLeftoverID(*v)
+	}
+	return _u
+}
+
+// ClearLeftoverID clears the value of the "leftover_id" field.
+func (_u *PlannedMealUpdateOne) ClearLeftoverID() *PlannedMealUpdateOne {
+	_u.mutation.ClearLeftoverID()
+	return _u
+}
+
 // SetPlan sets the "plan" edge to the MealPlan entity.
 func (_u *PlannedMealUpdateOne) SetPlan(v *MealPlan) *PlannedMealUpdateOne {
 	return _u.SetPlanID(v.ID)
@@ -711,6 +851,11 @@ func (_u *PlannedMealUpdateOne) SetPlan(v *MealPlan) *PlannedMealUpdateOne {
 // SetRecipe sets the "recipe" edge to the Recipe entity.
 func (_u *PlannedMealUpdateOne) SetRecipe(v *Recipe) *PlannedMealUpdateOne {
 	return _u.SetRecipeID(v.ID)
+}
+
+// SetLeftover sets the "leftover" edge to the Leftover entity.
+func (_u *PlannedMealUpdateOne) SetLeftover(v *Leftover) *PlannedMealUpdateOne {
+	return _u.SetLeftoverID(v.ID)
 }
 
 // AddLeftoverIDs adds the "leftovers" edge to the Leftover entity by IDs.
@@ -742,6 +887,12 @@ func (_u *PlannedMealUpdateOne) ClearPlan() *PlannedMealUpdateOne {
 // ClearRecipe clears the "recipe" edge to the Recipe entity.
 func (_u *PlannedMealUpdateOne) ClearRecipe() *PlannedMealUpdateOne {
 	_u.mutation.ClearRecipe()
+	return _u
+}
+
+// ClearLeftover clears the "leftover" edge to the Leftover entity.
+func (_u *PlannedMealUpdateOne) ClearLeftover() *PlannedMealUpdateOne {
+	_u.mutation.ClearLeftover()
 	return _u
 }
 
@@ -833,8 +984,10 @@ func (_u *PlannedMealUpdateOne) check() error {
 			return &ValidationError{Name: "rating", err: fmt.Errorf(`ent: validator failed for field "PlannedMeal.rating": %w`, err)}
 		}
 	}
-	if _u.mutation.RecipeCleared() && len(_u.mutation.RecipeIDs()) > 0 {
-		return errors.New(`ent: clearing a required unique edge "PlannedMeal.recipe"`)
+	if v, ok := _u.mutation.Name(); ok {
+		if err := plannedmeal.NameValidator(v); err != nil {
+			return &ValidationError{Name: "name", err: fmt.Errorf(`ent: validator failed for field "PlannedMeal.name": %w`, err)}
+		}
 	}
 	return nil
 }
@@ -910,6 +1063,12 @@ func (_u *PlannedMealUpdateOne) sqlSave(ctx context.Context) (_node *PlannedMeal
 	if value, ok := _u.mutation.AddedVersion(); ok {
 		_spec.AddField(plannedmeal.FieldVersion, field.TypeInt, value)
 	}
+	if value, ok := _u.mutation.Name(); ok {
+		_spec.SetField(plannedmeal.FieldName, field.TypeString, value)
+	}
+	if _u.mutation.NameCleared() {
+		_spec.ClearField(plannedmeal.FieldName, field.TypeString)
+	}
 	if _u.mutation.PlanCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
@@ -961,6 +1120,35 @@ func (_u *PlannedMealUpdateOne) sqlSave(ctx context.Context) (_node *PlannedMeal
 			Bidi:    false,
 			Target: &sqlgraph.EdgeTarget{
 				IDSpec: sqlgraph.NewFieldSpec(recipe.FieldID, field.TypeString),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
+	}
+	if _u.mutation.LeftoverCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   plannedmeal.LeftoverTable,
+			Columns: []string{plannedmeal.LeftoverColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(leftover.FieldID, field.TypeString),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.LeftoverIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.M2O,
+			Inverse: false,
+			Table:   plannedmeal.LeftoverTable,
+			Columns: []string{plannedmeal.LeftoverColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(leftover.FieldID, field.TypeString),
 			},
 		}
 		for _, k := range nodes {

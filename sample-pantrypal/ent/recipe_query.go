@@ -499,9 +499,12 @@ func (_q *RecipeQuery) loadMeals(ctx context.Context, query *PlannedMealQuery, n
 	}
 	for _, n := range neighbors {
 		fk := n.RecipeID
-		node, ok := nodeids[fk]
+		if fk == nil {
+			return fmt.Errorf(`foreign-key "recipe_id" is nil for node %v`, n.ID)
+		}
+		node, ok := nodeids[*fk]
 		if !ok {
-			return fmt.Errorf(`unexpected referenced foreign-key "recipe_id" returned %v for node %v`, fk, n.ID)
+			return fmt.Errorf(`unexpected referenced foreign-key "recipe_id" returned %v for node %v`, *fk, n.ID)
 		}
 		assign(node, n)
 	}

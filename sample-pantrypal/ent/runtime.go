@@ -857,6 +857,10 @@ func init() {
 	plannedmealDescVersion := plannedmealFields[7].Descriptor()
 	// plannedmeal.DefaultVersion holds the default value on creation for the version field.
 	plannedmeal.DefaultVersion = plannedmealDescVersion.Default.(int)
+	// plannedmealDescName is the schema descriptor for name field.
+	plannedmealDescName := plannedmealFields[8].Descriptor()
+	// plannedmeal.NameValidator is a validator for the "name" field. It is called by the builders before save.
+	plannedmeal.NameValidator = plannedmealDescName.Validators[0].(func(string) error)
 	// plannedmealDescID is the schema descriptor for id field.
 	plannedmealDescID := plannedmealMixinFields0[0].Descriptor()
 	// plannedmeal.DefaultID holds the default value on creation for the id field.

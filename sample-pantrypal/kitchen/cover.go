@@ -44,6 +44,7 @@ type use struct {
 	Unit       string  `json:"unit"`
 	Text       string  `json:"text"`
 	BestBefore *string `json:"bestBefore" jsonschema:"nullable"`
+	OpenJar    bool    `json:"openJar"    jsonschema_description:"the lot is open, and does not keep as closed ones do"`
 	Left       float64 `json:"left"       jsonschema_description:"of the lot, in its unit"`
 }
 
@@ -68,6 +69,7 @@ type covered struct {
 	Missing   []lack   `json:"missing"   jsonschema_description:"there is too little of it"`
 	Unclear   []lack   `json:"unclear"   jsonschema_description:"some of it is there, and amounts cannot be compared"`
 	Staples   []string `json:"staples"   jsonschema_description:"staples that are not in the house"`
+	Swaps     []swap   `json:"swaps"     jsonschema_description:"what of the house can stand in for something that is missing; nothing of it is taken"`
 	Conflicts []string `json:"conflicts" jsonschema_description:"whom it does not suit, and why"`
 	Allergies []string `json:"allergies" jsonschema_description:"those of the conflicts that are allergies"`
 	FoodIDs   []string `json:"foodIds"`
@@ -212,7 +214,7 @@ func (n *need) set(a quantity.Amount, sys quantity.System) {
 func (s *stock) cover(h household, r recipe, m meal) (covered, []need) {
 	c := covered{
 		Key: m.Key, RecipeID: r.ID, Name: r.Name, Minutes: r.PrepMinutes + r.CookMinutes, Servings: m.Servings,
-		Uses: []use{}, Missing: []lack{}, Unclear: []lack{}, Staples: []string{}, FoodIDs: []string{}, Aisles: []string{},
+		Uses: []use{}, Missing: []lack{}, Unclear: []lack{}, Staples: []string{}, Swaps: []swap{}, FoodIDs: []string{}, Aisles: []string{},
 	}
 	c.Conflicts, c.Allergies = h.conflicts(r.Ingredients)
 	m.Date = cmp.Or(m.Date, h.day(0))
@@ -272,6 +274,7 @@ func (s *stock) cover(h household, r recipe, m meal) (covered, []need) {
 			lacks = append(lacks, n)
 		}
 	}
+	c.Swaps = append(c.Swaps, s.swaps(h, lacks, m.Date)...)
 	return c, lacks
 }
 

@@ -85,7 +85,7 @@ type takenDay struct {
 	MealType string  `json:"mealType"`
 	Servings float64 `json:"servings"`
 	Status   string  `json:"status"`
-	RecipeID string  `json:"recipeId"`
+	RecipeID string  `json:"recipeId"` // empty: eating out, or what is left of another meal
 }
 
 // dayMeals is the action day-meals.
@@ -212,7 +212,7 @@ func (t takenDay) near(date time.Time, apart int) bool {
 func (in dayIn) asked(h household, recipes []recipeHead, taken []takenDay) coverIn {
 	out := coverIn{Before: slices.Clone(in.Before), Meals: []meal{}, Guests: in.Guests}
 	for _, t := range taken {
-		if t.Status == "planned" && t.Date >= h.day(0) && t.Date <= in.Date {
+		if t.RecipeID != "" && t.Status == "planned" && t.Date >= h.day(0) && t.Date <= in.Date {
 			out.Before = append(out.Before, meal{Key: t.ID, RecipeID: t.RecipeID, Servings: t.Servings, Date: t.Date})
 		}
 	}

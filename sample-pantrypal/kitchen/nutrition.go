@@ -100,12 +100,12 @@ type plannedMeal struct {
 }
 
 func readMeals(ctx context.Context, call framework.Call, h household, plan string) ([]plannedMeal, error) {
-	filter := map[string]any{"status": "planned", "date": map[string]any{"$gte": h.day(0)}}
+	filter := map[string]any{"status": "planned", "date": map[string]any{"$gte": h.day(0)}, "recipeId": map[string]any{"$ne": nil}}
 	if plan != "" {
 		if err := call.Invoke(ctx, "koan::MealPlan.get-by-id", map[string]any{"id": plan}, nil); err != nil {
 			return nil, err
 		}
-		filter = map[string]any{"planId": plan, "status": map[string]any{"$ne": "skipped"}}
+		filter = map[string]any{"planId": plan, "status": map[string]any{"$ne": "skipped"}, "recipeId": map[string]any{"$ne": nil}}
 	}
 	return all[plannedMeal](ctx, call, "PlannedMeal", map[string]any{"filter": filter, "sort": "date,id", "fields": "id,date,recipeId"})
 }

@@ -20,6 +20,7 @@ type lot struct {
 	Amount     float64 `json:"amount"`
 	Unit       string  `json:"unit"`
 	BestBefore *string `json:"bestBefore"`
+	OpenedAt   *string `json:"openedAt"`
 	AddedAt    string  `json:"addedAt"`
 	Product    *struct {
 		PackageAmount *float64 `json:"packageAmount"`
@@ -46,7 +47,7 @@ type stock struct{ lots map[string][]lot }
 func readStock(ctx context.Context, call framework.Call, h household, from string) (*stock, []string, error) {
 	rows, err := all[lot](ctx, call, "PantryItem", map[string]any{
 		"filter": map[string]any{"status": "available", "amount": map[string]any{"$gt": 0}},
-		"fields": "id,name,foodId,amount,unit,bestBefore,addedAt",
+		"fields": "id,name,foodId,amount,unit,bestBefore,openedAt,addedAt",
 		"with":   map[string]any{"product": map[string]any{"fields": "packageAmount,packageUnit"}},
 	})
 	if err != nil {
@@ -85,7 +86,8 @@ func (h household) lotFood(l lot) string {
 	return unknown(l.Name)
 }
 
-// oldestFirst orders by date; what keeps comes last. Of the same day, what came first.
+// oldestFirst orders by date; what keeps comes last. Of the same day, what is open already, then what
+// came first.
 func oldestFirst(a, b lot) int {
 	until := func(l lot) string {
 		if l.BestBefore == nil {
@@ -93,7 +95,13 @@ func oldestFirst(a, b lot) int {
 		}
 		return *l.BestBefore
 	}
-	return cmp.Or(cmp.Compare(until(a), until(b)), cmp.Compare(a.AddedAt, b.AddedAt), cmp.Compare(a.ID, b.ID))
+	closed := func(l lot) int {
+		if l.OpenedAt == nil {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(until(a), until(b)), cmp.Compare(closed(a), closed(b)), cmp.Compare(a.AddedAt, b.AddedAt), cmp.Compare(a.ID, b.ID))
 }
 
 func (s *stock) clone() *stock {
@@ -119,6 +127,9 @@ func (l lot) good(day string) bool { return l.came <= day && l.keeps(day) }
 func (s *stock) later(food, day string) bool {
 	return slices.ContainsFunc(s.lots[food], func(l lot) bool { return l.left.IsPositive() && l.came > day })
 }
+
+// openKeeps is how many days in the fridge food keeps at most that has to be used once it is open.
+const openKeeps = 21
 
 // take takes an amount of a food for a day. rest is what is not there; problem says why some of
 // what is there could not be compared with what is wanted.
@@ -157,7 +168,7 @@ func (s *stock) take(f foods.Food, wanted quantity.Amount, sys quantity.System, 
 		l.left = l.left.Sub(taken)
 		a := quantity.Of(taken, quantity.Unit(l.Unit))
 		uses = append(uses, use{
-			LotID: l.ID, FoodID: known(f.ID), Name: l.Name, Amount: float(taken), Unit: l.Unit, Text: a.String(), BestBefore: l.BestBefore, Left: float(l.left),
+			LotID: l.ID, FoodID: known(f.ID), Name: l.Name, Amount: float(taken), Unit: l.Unit, Text: a.String(), BestBefore: l.BestBefore, OpenJar: l.OpenedAt != nil && f.Shelf.Fridge > 0 && f.Shelf.Fridge <= openKeeps, Left: float(l.left),
 		})
 	}
 	// Conversions round: less than a thousandth of a unit is not missing.

@@ -154,15 +154,16 @@ func countCooked(next ent.Mutator) ent.Mutator {
 			return value, err
 		}
 		change := map[string]int{} // by recipe
-		if created, ok := value.(*ent.PlannedMeal); ok && m.Op().Is(ent.OpCreate) && status == plannedmeal.StatusCooked {
-			change[created.RecipeID]++
+		if created, ok := value.(*ent.PlannedMeal); ok && m.Op().Is(ent.OpCreate) && created.RecipeID != nil && status == plannedmeal.StatusCooked {
+			change[*created.RecipeID]++
 		}
 		for _, meal := range before {
 			switch was := meal.Status == plannedmeal.StatusCooked; {
+			case meal.RecipeID == nil:
 			case !was && status == plannedmeal.StatusCooked:
-				change[meal.RecipeID]++
+				change[*meal.RecipeID]++
 			case was && status != plannedmeal.StatusCooked:
-				change[meal.RecipeID]--
+				change[*meal.RecipeID]--
 			}
 		}
 		for id, n := range change {

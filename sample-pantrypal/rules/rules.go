@@ -20,7 +20,7 @@ func Keep(c *ent.Client) {
 	c.Household.Use(unlessUndoing(knownMembers))
 	c.MealPlan.Use(unlessUndoing(planDays), unlessUndoing(listFollowsPlans))
 	c.PlanRule.Use(unlessUndoing(wholeRules))
-	c.PlannedMeal.Use(unlessUndoing(countCooked), unlessUndoing(mealInPlan), unlessUndoing(listFollowsMeals))
+	c.PlannedMeal.Use(unlessUndoing(wholeMeal), unlessUndoing(countCooked), unlessUndoing(mealInPlan), unlessUndoing(listFollowsMeals))
 	c.Leftover.Use(unlessUndoing(dateLeftover))
 	c.Product.Use(unlessUndoing(ownBarcodes), unlessUndoing(rememberProducts))
 	c.Store.Use(unlessUndoing(rememberStores))

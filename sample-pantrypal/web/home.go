@@ -45,6 +45,16 @@ type leftover struct {
 	BestBefore *string `json:"bestBefore"`
 }
 
+// GoodOn reports whether it can be eaten on a day.
+func (l leftover) GoodOn(day string) bool { return l.BestBefore == nil || *l.BestBefore >= day }
+
+// maxLeftovers is how many leftovers a page shows.
+const maxLeftovers = 12
+
+func leftovers(v *visit) ([]leftover, error) {
+	return rows[leftover](v, "Leftover", query{"filter": query{"status": "available"}, "sort": "bestBefore,name"}, maxLeftovers)
+}
+
 // suggestion is a dinner that tonight suggests.
 type suggestion struct {
 	RecipeID string   `json:"recipeId"`
@@ -54,6 +64,7 @@ type suggestion struct {
 	UsesSoon []string `json:"usesSoon"`
 	ToBuy    []string `json:"toBuy"`
 	Unclear  []string `json:"unclear"`
+	Instead  []string `json:"instead"` // what can stand in for something to buy
 }
 
 // Others are the ideas beside the one that Home shows first: beside a meal that is planned, all.
@@ -90,7 +101,7 @@ func (s *site) home(v *visit) (any, error) {
 	if p.Soon, err = rows[lot](v, "PantryItem", query{"filter": query{"status": "available", "amount": query{"$gt": 0}, "bestBefore": query{"$lte": until}}, "sort": "bestBefore,name", "with": "food"}, 24); err != nil {
 		return nil, err
 	}
-	if p.Leftovers, err = rows[leftover](v, "Leftover", query{"filter": query{"status": "available"}, "sort": "bestBefore,name"}, 12); err != nil {
+	if p.Leftovers, err = leftovers(v); err != nil {
 		return nil, err
 	}
 	if err = p.tonight(v); err != nil {

@@ -60,6 +60,7 @@ type coverage struct {
 	Staples   []string                `json:"staples"`
 	Conflicts []string                `json:"conflicts"` // whom it does not suit, and why
 	Allergies []string                `json:"allergies"` // those of the conflicts that are allergies
+	Swaps     []struct{ Name, Instead string }
 }
 
 // lacks is what there is to buy for it.

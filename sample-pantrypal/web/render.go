@@ -60,7 +60,7 @@ func parse() map[string]*template.Template {
 var functions = template.FuncMap{
 	"amount": amount, "number": number, "money": func(float64) string { return "" }, "when": func(string) string { return "" },
 	"on": func(string) string { return "" }, "clock": func(time.Time) string { return "" }, "urgency": func(string) string { return "" }, "weekday": func(string) string { return "" }, "dated": func(string) string { return "" },
-	"join": strings.Join, "key": newKey, "title": title, "kcal": func(f float64) string { return strconv.Itoa(int(math.Round(f))) },
+	"join": strings.Join, "key": newKey, "title": title, "lower": strings.ToLower, "kcal": func(f float64) string { return strconv.Itoa(int(math.Round(f))) },
 	"has":   func(list []string, s string) bool { return slices.Contains(list, s) },
 	"stars": func() []string { return []string{"1", "2", "3", "4", "5"} },
 	"deref": func(s *string) string { return *s },

@@ -21,13 +21,14 @@ type meal struct {
 	RecipeID string      `json:"recipeId"`
 	PlanID   *string     `json:"planId"`
 	Notes    string      `json:"notes"`
+	Called   string      `json:"name"` // where it has no recipe
 	Recipe   *recipeHead `json:"recipe"`
 }
 
 // Name is what is eaten.
 func (m meal) Name() string {
 	if m.Recipe == nil {
-		return cmp.Or(m.Notes, "A meal")
+		return cmp.Or(m.Called, m.Notes, "A meal")
 	}
 	return m.Recipe.Name
 }
@@ -73,6 +74,7 @@ type weekPage struct {
 	Days           []weekDay
 	Before, After  string
 	Open           []string // days that a meal can move to
+	Leftovers      []leftover
 	Start, Current string
 	Now            bool // the week begins today
 }
@@ -94,6 +96,9 @@ func week(v *visit) (any, error) {
 	p := &weekPage{Before: date(-weekDays), After: date(weekDays), Start: date(0), Current: v.day.Today, Now: date(0) == v.day.Today}
 	meals, err := rows[meal](v, "PlannedMeal", query{"filter": query{"date": query{"$gte": date(0), "$lt": date(weekDays)}, "status": query{"$ne": "skipped"}}, "sort": "date,id", "with": "recipe"}, pageRows)
 	if err != nil {
+		return nil, err
+	}
+	if p.Leftovers, err = leftovers(v); err != nil {
 		return nil, err
 	}
 	for n := range weekDays {
@@ -142,7 +147,7 @@ func (d day) admit(date string) error {
 
 // planWeek plans what is free of the next days.
 func planWeek(v *visit) (done, error) {
-	in := map[string]any{}
+	in := map[string]any{"leftovers": true}
 	v.texts(in, "start")
 	if err := v.readDay(); err != nil {
 		return done{}, err
@@ -159,13 +164,21 @@ func planWeek(v *visit) (done, error) {
 	return done{v.back("/week"), "planned", run}, err
 }
 
-// planMeal plans a recipe for a day.
+// planMeal plans for a day what a form says: a recipe, what is left of another meal, or something
+// else by its name.
 func planMeal(v *visit) (done, error) {
 	if err := v.readDay(); err != nil {
 		return done{}, err
 	}
-	in := map[string]any{"recipeId": v.FormValue("recipe"), "date": v.day.Today, "servings": v.day.Portions}
-	v.texts(in, "date")
+	in := map[string]any{"date": v.day.Today, "servings": v.day.Portions}
+	v.texts(in, "date", "name")
+	recipe, leftover := v.FormValue("recipe"), v.FormValue("leftover")
+	switch {
+	case leftover != "":
+		in["leftoverId"] = leftover
+	case recipe != "" || in["name"] == nil:
+		in["recipeId"] = recipe
+	}
 	if err := v.day.admit(in["date"].(string)); err != nil {
 		return done{}, err
 	}
@@ -175,8 +188,8 @@ func planMeal(v *visit) (done, error) {
 	if n, _ := in["servings"].(float64); n <= 0 || n > maxServings {
 		return done{}, fault.Newf(fault.InvalidPayload, "A meal is planned for more than 0 and at most %d portions.", maxServings).WithPath("/servings")
 	}
-	if v.FormValue("anyway") == "" {
-		who, err := v.covering(v.FormValue("recipe"), in["servings"])
+	if v.FormValue("anyway") == "" && in["recipeId"] != nil {
+		who, err := v.covering(recipe, in["servings"])
 		if err != nil {
 			return done{}, err
 		}

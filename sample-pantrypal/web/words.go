@@ -201,7 +201,7 @@ func (t teller) lot(a store.Action) string {
 }
 
 func (t teller) meal(a store.Action) string {
-	dish := cmp.Or(t.known[t.of("recipeId")], "a meal")
+	dish := cmp.Or(t.known[t.of("recipeId")], t.of("name"), "a meal")
 	day := t.d.on(t.of("date"))
 	switch {
 	case a == store.Create && t.text(t.after, "status") == "cooked":
@@ -221,7 +221,7 @@ func (t teller) meal(a store.Action) string {
 	case t.changed("date"):
 		return "moves " + dish + " from " + t.d.on(t.text(t.before, "date")) + " to " + t.d.on(t.text(t.after, "date"))
 	case t.changed("recipeId"):
-		return "plans " + dish + " instead of " + cmp.Or(t.known[t.text(t.before, "recipeId")], "what was planned")
+		return "plans " + dish + " instead of " + cmp.Or(t.known[t.text(t.before, "recipeId")], t.text(t.before, "name"), "what was planned")
 	case t.changed("planId") && t.text(t.after, "planId") == "":
 		return "leaves " + dish + " of " + day + " out of the plan"
 	case t.changed("planId"):

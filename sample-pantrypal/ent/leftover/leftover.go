@@ -30,6 +30,8 @@ const (
 	FieldMealID = "meal_id"
 	// EdgeMeal holds the string denoting the meal edge name in mutations.
 	EdgeMeal = "meal"
+	// EdgePlanned holds the string denoting the planned edge name in mutations.
+	EdgePlanned = "planned"
 	// Table holds the table name of the leftover in the database.
 	Table = "leftovers"
 	// MealTable is the table that holds the meal relation/edge.
@@ -39,6 +41,13 @@ const (
 	MealInverseTable = "planned_meals"
 	// MealColumn is the table column denoting the meal relation/edge.
 	MealColumn = "meal_id"
+	// PlannedTable is the table that holds the planned relation/edge.
+	PlannedTable = "planned_meals"
+	// PlannedInverseTable is the table name for the PlannedMeal entity.
+	// It exists in this package in order to avoid circular dependency with the "plannedmeal" package.
+	PlannedInverseTable = "planned_meals"
+	// PlannedColumn is the table column denoting the planned relation/edge.
+	PlannedColumn = "leftover_id"
 )
 
 // Columns holds all SQL columns for leftover fields.
@@ -177,10 +186,31 @@ func ByMealField(field string, opts ...sql.OrderTermOption) OrderOption {
 		sqlgraph.OrderByNeighborTerms(s, newMealStep(), sql.OrderByField(field, opts...))
 	}
 }
+
+// ByPlannedCount orders the results by planned count.
+func ByPlannedCount(opts ...sql.OrderTermOption) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborsCount(s, newPlannedStep(), opts...)
+	}
+}
+
+// ByPlanned orders the results by planned terms.
+func ByPlanned(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborTerms(s, newPlannedStep(), append([]sql.OrderTerm{term}, terms...)...)
+	}
+}
 func newMealStep() *sqlgraph.Step {
 	return sqlgraph.NewStep(
 		sqlgraph.From(Table, FieldID),
 		sqlgraph.To(MealInverseTable, FieldID),
 		sqlgraph.Edge(sqlgraph.M2O, true, MealTable, MealColumn),
+	)
+}
+func newPlannedStep() *sqlgraph.Step {
+	return sqlgraph.NewStep(
+		sqlgraph.From(Table, FieldID),
+		sqlgraph.To(PlannedInverseTable, FieldID),
+		sqlgraph.Edge(sqlgraph.O2M, true, PlannedTable, PlannedColumn),
 	)
 }

@@ -423,6 +423,29 @@ func HasMealWith(preds ...predicate.PlannedMeal) predicate.Leftover {
 	})
 }
 
+// HasPlanned applies the HasEdge predicate on the "planned" edge.
+func HasPlanned() predicate.Leftover {
+	return predicate.Leftover(func(s *sql.Selector) {
+		step := sqlgraph.NewStep(
+			sqlgraph.From(Table, FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, true, PlannedTable, PlannedColumn),
+		)
+		sqlgraph.HasNeighbors(s, step)
+	})
+}
+
+// HasPlannedWith applies the HasEdge predicate on the "planned" edge with a given conditions (other predicates).
+func HasPlannedWith(preds ...predicate.PlannedMeal) predicate.Leftover {
+	return predicate.Leftover(func(s *sql.Selector) {
+		step := newPlannedStep()
+		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
+			for _, p := range preds {
+				p(s)
+			}
+		})
+	})
+}
+
 // And groups predicates with the AND operator between them.
 func And(predicates ...predicate.Leftover) predicate.Leftover {
 	return predicate.Leftover(sql.AndPredicates(predicates...))

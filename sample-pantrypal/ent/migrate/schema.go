@@ -412,8 +412,10 @@ var (
 		{Name: "rating", Type: field.TypeInt, Nullable: true},
 		{Name: "notes", Type: field.TypeString, Nullable: true, Size: 2147483647},
 		{Name: "version", Type: field.TypeInt, Default: 1},
+		{Name: "name", Type: field.TypeString, Nullable: true, Size: 120},
 		{Name: "plan_id", Type: field.TypeString, Nullable: true, Size: 64},
-		{Name: "recipe_id", Type: field.TypeString, Size: 64},
+		{Name: "recipe_id", Type: field.TypeString, Nullable: true, Size: 64},
+		{Name: "leftover_id", Type: field.TypeString, Nullable: true, Size: 64},
 	}
 	// PlannedMealsTable holds the schema information for the "planned_meals" table.
 	PlannedMealsTable = &schema.Table{
@@ -423,22 +425,28 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "planned_meals_meal_plans_meals",
-				Columns:    []*schema.Column{PlannedMealsColumns[9]},
+				Columns:    []*schema.Column{PlannedMealsColumns[10]},
 				RefColumns: []*schema.Column{MealPlansColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
 			{
 				Symbol:     "planned_meals_recipes_recipe",
-				Columns:    []*schema.Column{PlannedMealsColumns[10]},
+				Columns:    []*schema.Column{PlannedMealsColumns[11]},
 				RefColumns: []*schema.Column{RecipesColumns[0]},
 				OnDelete:   schema.NoAction,
+			},
+			{
+				Symbol:     "planned_meals_leftovers_leftover",
+				Columns:    []*schema.Column{PlannedMealsColumns[12]},
+				RefColumns: []*schema.Column{LeftoversColumns[0]},
+				OnDelete:   schema.SetNull,
 			},
 		},
 		Indexes: []*schema.Index{
 			{
 				Name:    "plannedmeal_plan_id",
 				Unique:  false,
-				Columns: []*schema.Column{PlannedMealsColumns[9]},
+				Columns: []*schema.Column{PlannedMealsColumns[10]},
 			},
 			{
 				Name:    "plannedmeal_date",
@@ -448,7 +456,12 @@ var (
 			{
 				Name:    "plannedmeal_recipe_id",
 				Unique:  false,
-				Columns: []*schema.Column{PlannedMealsColumns[10]},
+				Columns: []*schema.Column{PlannedMealsColumns[11]},
+			},
+			{
+				Name:    "plannedmeal_leftover_id",
+				Unique:  false,
+				Columns: []*schema.Column{PlannedMealsColumns[12]},
 			},
 		},
 	}
@@ -859,6 +872,7 @@ func init() {
 	PantryItemsTable.ForeignKeys[4].RefTable = PlannedMealsTable
 	PlannedMealsTable.ForeignKeys[0].RefTable = MealPlansTable
 	PlannedMealsTable.ForeignKeys[1].RefTable = RecipesTable
+	PlannedMealsTable.ForeignKeys[2].RefTable = LeftoversTable
 	PricesTable.ForeignKeys[0].RefTable = FoodsTable
 	PricesTable.ForeignKeys[1].RefTable = ProductsTable
 	PricesTable.ForeignKeys[2].RefTable = StoresTable

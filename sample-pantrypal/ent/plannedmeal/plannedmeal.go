@@ -30,14 +30,20 @@ const (
 	FieldNotes = "notes"
 	// FieldVersion holds the string denoting the version field in the database.
 	FieldVersion = "version"
+	// FieldName holds the string denoting the name field in the database.
+	FieldName = "name"
 	// FieldPlanID holds the string denoting the plan_id field in the database.
 	FieldPlanID = "plan_id"
 	// FieldRecipeID holds the string denoting the recipe_id field in the database.
 	FieldRecipeID = "recipe_id"
+	// FieldLeftoverID holds the string denoting the leftover_id field in the database.
+	FieldLeftoverID = "leftover_id"
 	// EdgePlan holds the string denoting the plan edge name in mutations.
 	EdgePlan = "plan"
 	// EdgeRecipe holds the string denoting the recipe edge name in mutations.
 	EdgeRecipe = "recipe"
+	// EdgeLeftover holds the string denoting the leftover edge name in mutations.
+	EdgeLeftover = "leftover"
 	// EdgeLeftovers holds the string denoting the leftovers edge name in mutations.
 	EdgeLeftovers = "leftovers"
 	// Table holds the table name of the plannedmeal in the database.
@@ -56,6 +62,13 @@ const (
 	RecipeInverseTable = "recipes"
 	// RecipeColumn is the table column denoting the recipe relation/edge.
 	RecipeColumn = "recipe_id"
+	// LeftoverTable is the table that holds the leftover relation/edge.
+	LeftoverTable = "planned_meals"
+	// LeftoverInverseTable is the table name for the Leftover entity.
+	// It exists in this package in order to avoid circular dependency with the "leftover" package.
+	LeftoverInverseTable = "leftovers"
+	// LeftoverColumn is the table column denoting the leftover relation/edge.
+	LeftoverColumn = "leftover_id"
 	// LeftoversTable is the table that holds the leftovers relation/edge.
 	LeftoversTable = "leftovers"
 	// LeftoversInverseTable is the table name for the Leftover entity.
@@ -76,8 +89,10 @@ var Columns = []string{
 	FieldRating,
 	FieldNotes,
 	FieldVersion,
+	FieldName,
 	FieldPlanID,
 	FieldRecipeID,
+	FieldLeftoverID,
 }
 
 // ValidColumn reports if the column name is valid (part of the table columns).
@@ -103,6 +118,8 @@ var (
 	RatingValidator func(int) error
 	// DefaultVersion holds the default value on creation for the "version" field.
 	DefaultVersion int
+	// NameValidator is a validator for the "name" field. It is called by the builders before save.
+	NameValidator func(string) error
 	// DefaultID holds the default value on creation for the "id" field.
 	DefaultID func() string
 	// IDValidator is a validator for the "id" field. It is called by the builders before save.
@@ -213,6 +230,11 @@ func ByVersion(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldVersion, opts...).ToFunc()
 }
 
+// ByName orders the results by the name field.
+func ByName(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldName, opts...).ToFunc()
+}
+
 // ByPlanID orders the results by the plan_id field.
 func ByPlanID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldPlanID, opts...).ToFunc()
@@ -221,6 +243,11 @@ func ByPlanID(opts ...sql.OrderTermOption) OrderOption {
 // ByRecipeID orders the results by the recipe_id field.
 func ByRecipeID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldRecipeID, opts...).ToFunc()
+}
+
+// ByLeftoverID orders the results by the leftover_id field.
+func ByLeftoverID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldLeftoverID, opts...).ToFunc()
 }
 
 // ByPlanField orders the results by plan field.
@@ -234,6 +261,13 @@ func ByPlanField(field string, opts ...sql.OrderTermOption) OrderOption {
 func ByRecipeField(field string, opts ...sql.OrderTermOption) OrderOption {
 	return func(s *sql.Selector) {
 		sqlgraph.OrderByNeighborTerms(s, newRecipeStep(), sql.OrderByField(field, opts...))
+	}
+}
+
+// ByLeftoverField orders the results by leftover field.
+func ByLeftoverField(field string, opts ...sql.OrderTermOption) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborTerms(s, newLeftoverStep(), sql.OrderByField(field, opts...))
 	}
 }
 
@@ -262,6 +296,13 @@ func newRecipeStep() *sqlgraph.Step {
 		sqlgraph.From(Table, FieldID),
 		sqlgraph.To(RecipeInverseTable, FieldID),
 		sqlgraph.Edge(sqlgraph.M2O, false, RecipeTable, RecipeColumn),
+	)
+}
+func newLeftoverStep() *sqlgraph.Step {
+	return sqlgraph.NewStep(
+		sqlgraph.From(Table, FieldID),
+		sqlgraph.To(LeftoverInverseTable, FieldID),
+		sqlgraph.Edge(sqlgraph.M2O, false, LeftoverTable, LeftoverColumn),
 	)
 }
 func newLeftoversStep() *sqlgraph.Step {

@@ -95,6 +95,11 @@ func Version(v int) predicate.PlannedMeal {
 	return predicate.PlannedMeal(sql.FieldEQ(FieldVersion, v))
 }
 
+// Name applies equality check predicate on the "name" field. It's identical to NameEQ.
+func Name(v string) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldEQ(FieldName, v))
+}
+
 // PlanID applies equality check predicate on the "plan_id" field. It's identical to PlanIDEQ.
 func PlanID(v string) predicate.PlannedMeal {
 	return predicate.PlannedMeal(sql.FieldEQ(FieldPlanID, v))
@@ -103,6 +108,11 @@ func PlanID(v string) predicate.PlannedMeal {
 // RecipeID applies equality check predicate on the "recipe_id" field. It's identical to RecipeIDEQ.
 func RecipeID(v string) predicate.PlannedMeal {
 	return predicate.PlannedMeal(sql.FieldEQ(FieldRecipeID, v))
+}
+
+// LeftoverID applies equality check predicate on the "leftover_id" field. It's identical to LeftoverIDEQ.
+func LeftoverID(v string) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldEQ(FieldLeftoverID, v))
 }
 
 // DateEQ applies the EQ predicate on the "date" field.
@@ -430,6 +440,81 @@ func VersionLTE(v int) predicate.PlannedMeal {
 	return predicate.PlannedMeal(sql.FieldLTE(FieldVersion, v))
 }
 
+// NameEQ applies the EQ predicate on the "name" field.
+func NameEQ(v string) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldEQ(FieldName, v))
+}
+
+// NameNEQ applies the NEQ predicate on the "name" field.
+func NameNEQ(v string) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldNEQ(FieldName, v))
+}
+
+// NameIn applies the In predicate on the "name" field.
+func NameIn(vs ...string) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldIn(FieldName, vs...))
+}
+
+// NameNotIn applies the NotIn predicate on the "name" field.
+func NameNotIn(vs ...string) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldNotIn(FieldName, vs...))
+}
+
+// NameGT applies the GT predicate on the "name" field.
+func NameGT(v string) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldGT(FieldName, v))
+}
+
+// NameGTE applies the GTE predicate on the "name" field.
+func NameGTE(v string) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldGTE(FieldName, v))
+}
+
+// NameLT applies the LT predicate on the "name" field.
+func NameLT(v string) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldLT(FieldName, v))
+}
+
+// NameLTE applies the LTE predicate on the "name" field.
+func NameLTE(v string) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldLTE(FieldName, v))
+}
+
+// NameContains applies the Contains predicate on the "name" field.
+func NameContains(v string) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldContains(FieldName, v))
+}
+
+// NameHasPrefix applies the HasPrefix predicate on the "name" field.
+func NameHasPrefix(v string) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldHasPrefix(FieldName, v))
+}
+
+// NameHasSuffix applies the HasSuffix predicate on the "name" field.
+func NameHasSuffix(v string) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldHasSuffix(FieldName, v))
+}
+
+// NameIsNil applies the IsNil predicate on the "name" field.
+func NameIsNil() predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldIsNull(FieldName))
+}
+
+// NameNotNil applies the NotNil predicate on the "name" field.
+func NameNotNil() predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldNotNull(FieldName))
+}
+
+// NameEqualFold applies the EqualFold predicate on the "name" field.
+func NameEqualFold(v string) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldEqualFold(FieldName, v))
+}
+
+// NameContainsFold applies the ContainsFold predicate on the "name" field.
+func NameContainsFold(v string) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldContainsFold(FieldName, v))
+}
+
 // PlanIDEQ applies the EQ predicate on the "plan_id" field.
 func PlanIDEQ(v string) predicate.PlannedMeal {
 	return predicate.PlannedMeal(sql.FieldEQ(FieldPlanID, v))
@@ -560,6 +645,16 @@ func RecipeIDHasSuffix(v string) predicate.PlannedMeal {
 	return predicate.PlannedMeal(sql.FieldHasSuffix(FieldRecipeID, v))
 }
 
+// RecipeIDIsNil applies the IsNil predicate on the "recipe_id" field.
+func RecipeIDIsNil() predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldIsNull(FieldRecipeID))
+}
+
+// RecipeIDNotNil applies the NotNil predicate on the "recipe_id" field.
+func RecipeIDNotNil() predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldNotNull(FieldRecipeID))
+}
+
 // RecipeIDEqualFold applies the EqualFold predicate on the "recipe_id" field.
 func RecipeIDEqualFold(v string) predicate.PlannedMeal {
 	return predicate.PlannedMeal(sql.FieldEqualFold(FieldRecipeID, v))
@@ -568,6 +663,81 @@ func RecipeIDEqualFold(v string) predicate.PlannedMeal {
 // RecipeIDContainsFold applies the ContainsFold predicate on the "recipe_id" field.
 func RecipeIDContainsFold(v string) predicate.PlannedMeal {
 	return predicate.PlannedMeal(sql.FieldContainsFold(FieldRecipeID, v))
+}
+
+// LeftoverIDEQ applies the EQ predicate on the "leftover_id" field.
+func LeftoverIDEQ(v string) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldEQ(FieldLeftoverID, v))
+}
+
+// LeftoverIDNEQ applies the NEQ predicate on the "leftover_id" field.
+func LeftoverIDNEQ(v string) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldNEQ(FieldLeftoverID, v))
+}
+
+// LeftoverIDIn applies the In predicate on the "leftover_id" field.
+func LeftoverIDIn(vs ...string) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldIn(FieldLeftoverID, vs...))
+}
+
+// LeftoverIDNotIn applies the NotIn predicate on the "leftover_id" field.
+func LeftoverIDNotIn(vs ...string) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldNotIn(FieldLeftoverID, vs...))
+}
+
+// LeftoverIDGT applies the GT predicate on the "leftover_id" field.
+func LeftoverIDGT(v string) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldGT(FieldLeftoverID, v))
+}
+
+// LeftoverIDGTE applies the GTE predicate on the "leftover_id" field.
+func LeftoverIDGTE(v string) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldGTE(FieldLeftoverID, v))
+}
+
+// LeftoverIDLT applies the LT predicate on the "leftover_id" field.
+func LeftoverIDLT(v string) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldLT(FieldLeftoverID, v))
+}
+
+// LeftoverIDLTE applies the LTE predicate on the "leftover_id" field.
+func LeftoverIDLTE(v string) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldLTE(FieldLeftoverID, v))
+}
+
+// LeftoverIDContains applies the Contains predicate on the "leftover_id" field.
+func LeftoverIDContains(v string) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldContains(FieldLeftoverID, v))
+}
+
+// LeftoverIDHasPrefix applies the HasPrefix predicate on the "leftover_id" field.
+func LeftoverIDHasPrefix(v string) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldHasPrefix(FieldLeftoverID, v))
+}
+
+// LeftoverIDHasSuffix applies the HasSuffix predicate on the "leftover_id" field.
+func LeftoverIDHasSuffix(v string) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldHasSuffix(FieldLeftoverID, v))
+}
+
+// LeftoverIDIsNil applies the IsNil predicate on the "leftover_id" field.
+func LeftoverIDIsNil() predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldIsNull(FieldLeftoverID))
+}
+
+// LeftoverIDNotNil applies the NotNil predicate on the "leftover_id" field.
+func LeftoverIDNotNil() predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldNotNull(FieldLeftoverID))
+}
+
+// LeftoverIDEqualFold applies the EqualFold predicate on the "leftover_id" field.
+func LeftoverIDEqualFold(v string) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldEqualFold(FieldLeftoverID, v))
+}
+
+// LeftoverIDContainsFold applies the ContainsFold predicate on the "leftover_id" field.
+func LeftoverIDContainsFold(v string) predicate.PlannedMeal {
+	return predicate.PlannedMeal(sql.FieldContainsFold(FieldLeftoverID, v))
 }
 
 // HasPlan applies the HasEdge predicate on the "plan" edge.
@@ -608,6 +778,29 @@ func HasRecipe() predicate.PlannedMeal {
 func HasRecipeWith(preds ...predicate.Recipe) predicate.PlannedMeal {
 	return predicate.PlannedMeal(func(s *sql.Selector) {
 		step := newRecipeStep()
+		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
+			for _, p := range preds {
+				p(s)
+			}
+		})
+	})
+}
+
+// HasLeftover applies the HasEdge predicate on the "leftover" edge.
+func HasLeftover() predicate.PlannedMeal {
+	return predicate.PlannedMeal(func(s *sql.Selector) {
+		step := sqlgraph.NewStep(
+			sqlgraph.From(Table, FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, false, LeftoverTable, LeftoverColumn),
+		)
+		sqlgraph.HasNeighbors(s, step)
+	})
+}
+
+// HasLeftoverWith applies the HasEdge predicate on the "leftover" edge with a given conditions (other predicates).
+func HasLeftoverWith(preds ...predicate.Leftover) predicate.PlannedMeal {
+	return predicate.PlannedMeal(func(s *sql.Selector) {
+		step := newLeftoverStep()
 		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
 			for _, p := range preds {
 				p(s)

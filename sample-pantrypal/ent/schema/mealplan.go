@@ -97,27 +97,34 @@ func (PlannedMeal) Fields() []ent.Field {
 			Annotations(expose.Field{Min: expose.Number(1), Max: expose.Number(5)}),
 		field.Text("notes").Optional(),
 		versionField(),
+		field.String("name").Optional().MaxLen(120).
+			Comment("What it is where it has no recipe: eating out, soup at grandma's. Without it, the name of the leftover.").
+			Annotations(expose.Field{Example: "Eating out", MaxLength: expose.Length(120)}),
 		field.String("plan_id").Optional().Nillable(),
-		field.String("recipe_id"),
+		field.String("recipe_id").Optional().Nillable(),
+		field.String("leftover_id").Optional().Nillable().
+			Comment("What is left of another meal and is eaten at this one: cooked takes its servings."),
 	}
 }
 
 func (PlannedMeal) Edges() []ent.Edge {
 	return []ent.Edge{
 		edge.From("plan", MealPlan.Type).Ref("meals").Unique().Field("plan_id"),
-		edge.To("recipe", Recipe.Type).Unique().Required().Field("recipe_id").
+		edge.To("recipe", Recipe.Type).Unique().Field("recipe_id").
 			Annotations(entsql.OnDelete(entsql.NoAction)),
+		edge.To("leftover", Leftover.Type).Unique().Field("leftover_id").
+			Annotations(entsql.OnDelete(entsql.SetNull)),
 		edge.To("leftovers", Leftover.Type).Annotations(entsql.OnDelete(entsql.SetNull)),
 	}
 }
 
 func (PlannedMeal) Indexes() []ent.Index {
-	return []ent.Index{index.Fields("plan_id"), index.Fields("date"), index.Fields("recipe_id")}
+	return []ent.Index{index.Fields("plan_id"), index.Fields("date"), index.Fields("recipe_id"), index.Fields("leftover_id")}
 }
 
 func (PlannedMeal) Annotations() []schema.Annotation {
 	return []schema.Annotation{expose.Entity{
-		Description: "One meal of a plan: which recipe, on which day, for how many.",
+		Description: "One meal: on which day, for how many, and what: a recipe, a leftover of another meal, or only a name, such as eating out.",
 		Aliases:     []string{"dinner", "tonight"},
 		Version:     "version",
 		Cascades:    expose.Yes(),
@@ -142,7 +149,12 @@ func (Leftover) Fields() []ent.Field {
 }
 
 func (Leftover) Edges() []ent.Edge {
-	return []ent.Edge{edge.From("meal", PlannedMeal.Type).Ref("leftovers").Unique().Field("meal_id")}
+	return []ent.Edge{
+		edge.From("meal", PlannedMeal.Type).Ref("leftovers").Unique().Field("meal_id").
+			Annotations(expose.Edge{Description: "The meal that it is left of."}),
+		edge.From("planned", PlannedMeal.Type).Ref("leftover").
+			Annotations(expose.Edge{Description: "The meals at which it will be or was eaten."}),
+	}
 }
 
 func (Leftover) Indexes() []ent.Index {
