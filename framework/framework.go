@@ -59,7 +59,7 @@ func (a App) Settings() []catalog.Setting {
 		{Key: "run.keyLeaseMs", Default: 15000, Min: 500, Max: 600000, Unit: "ms", Help: "how long a run that was cut off keeps its idempotency key"},
 		{Key: "run.keyRetentionHours", Default: 168, Min: 1, Max: 87600, Help: "hours for which the result of a run with an idempotency key is kept"},
 		{Key: "run.keyMaxBytes", Default: 1 << 20, Min: 4096, Max: 64 << 20, Unit: "bytes", Help: "reply of a run with an idempotency key"},
-		{Key: "run.maxBytes", Default: 24 << 20, Min: 1 << 20, Max: 1 << 30, Unit: "bytes", Help: "what the server may hold for one run: changes with their rows before and after, results of plugins, inputs and records of calls"},
+		{Key: "run.maxBytes", Default: 96 << 20, Min: 1 << 20, Max: 1 << 30, Unit: "bytes", Help: "what the server may hold for one run: changes with their rows before and after, results of plugins, inputs and records of calls"},
 		{Key: "run.requireUndo", Default: false, Help: "refuse runs whose changes could not be undone, before their commit"},
 		{Key: "run.afterCommitMs", Default: 30000, Min: 10, Max: 3600000, Unit: "ms", Help: "how long a function that a hook left for after the commit may take, and how long the app waits for such functions when it stops"},
 		{Key: "run.maxTotalMb", Default: 512, Min: 1, Max: 1 << 20, Unit: "MB", Help: "the same for all runs of the server together"},

@@ -92,7 +92,7 @@ type Record struct {
 
 	// Images are what an undo of the run needs; NoImages says why they are not there, though
 	// the run has changed something.
-	Images   []Image `json:"-"`
+	Images   *Images `json:"-"`
 	NoImages string  `json:"-"`
 
 	// Logged says that the log has the fault already, with its cause.

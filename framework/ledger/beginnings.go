@@ -10,6 +10,7 @@ import (
 	"entgo.io/ent/dialect"
 
 	"github.com/koan-go/koan/framework/database/sqltext"
+	"github.com/koan-go/koan/framework/journal"
 )
 
 // BeginningTables make the table of how sets begin that were read and do not exist, where it
@@ -55,11 +56,10 @@ func (b *Beginnings) Get(ctx context.Context, set string, version int32) (image 
 
 // Keep keeps how a set of a schema's version begins, unless that is known.
 func (b *Beginnings) Keep(ctx context.Context, set string, version int32, image []byte) error {
-	var packed bytes.Buffer
-	if err := deflate(&packed, image); err != nil {
+	body, err := journal.Compress(image)
+	if err != nil {
 		return err
 	}
-	body := packed.Bytes()
 	return b.durably(ctx, func(tx *sql.Tx) error {
 		q := b.statement("INSERT INTO koan_beginnings (name, version, at, size, body) VALUES (").Arg(set).Raw(", ").Arg(int64(version)).Raw(", " + b.clock() + ", ").
 			Arg(int64(len(body))).Raw(", ").Arg(body).Raw(") ON CONFLICT (name) DO UPDATE SET version = excluded.version, at = excluded.at, made = 0, size = excluded.size, body = excluded.body" +

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -88,19 +87,11 @@ func packChanges(run string, c Changes, sealing Sealing) []byte {
 	if c.Missing != "" {
 		return missing(c.Missing)
 	}
-	raw, err := sealImages(run, c.Images, sealing)
+	packed, err := (&sealerOf{run: run, sealing: sealing}).pack(c.Images, compressChangesFrom)
 	if err != nil {
 		return missing(err.Error())
 	}
-	if len(raw) >= compressChangesFrom {
-		var b bytes.Buffer
-		b.WriteByte(imagesFlate)
-		if err := deflate(&b, raw); err != nil { // a buffer takes everything
-			return missing(err.Error())
-		}
-		return b.Bytes()
-	}
-	return append([]byte{imagesPlain}, raw...)
+	return packed
 }
 
 // maxEntriesBytes bounds about what entries that are read at once take.
@@ -189,22 +180,16 @@ func unpackChanges(e *follow.Entry, packed []byte, sealing Sealing) error {
 		e.Missing = "they are in a form that cannot be read"
 		return nil
 	}
-	raw := packed[1:]
 	switch packed[0] {
 	case imagesMissing:
-		e.Missing = string(raw)
+		e.Missing = string(packed[1:])
 		return nil
-	case imagesPlain:
-	case imagesFlate:
-		var err error
-		if raw, err = inflate(raw); err != nil {
-			return err
-		}
+	case imagesPlain, imagesFlate:
 	default:
 		e.Missing = "another version of the program has written them"
 		return nil
 	}
-	images, why, err := openImages(e.Run, raw, sealing)
+	images, why, err := (&sealerOf{run: e.Run, sealing: sealing}).unpack(packed[0], packed[1:])
 	e.Images, e.Sealed = images, why
 	return err
 }

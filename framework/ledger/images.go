@@ -1,14 +1,12 @@
 package ledger
 
 import (
-	"bytes"
-	"compress/flate"
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/koan-go/koan/framework/journal"
@@ -21,13 +19,11 @@ const (
 	imagesMissing = 0 // what follows says why
 	imagesPlain   = 1 // JSON
 	imagesFlate   = 2 // the same, compressed
+	imagesPaged   = 3 // pages of images: for each one four bytes for its length, and the page
 )
 
 // compressFrom is from how many bytes images are compressed: a compressor takes a megabyte.
 const compressFrom = 2 << 10
-
-// MaxImages bounds the images of a run when they are read again, in bytes.
-const MaxImages = 1 << 30
 
 // Sealing returns the sealer of secret values; create makes its key where there is none.
 type Sealing func(create bool) (*seal.Sealer, error)
@@ -46,114 +42,211 @@ type packedImage struct {
 
 // packImages returns the images of a run as they are kept, nil where it has none.
 func packImages(r *journal.Record, sealing Sealing) []byte {
-	if r.NoImages != "" {
-		return append([]byte{imagesMissing}, r.NoImages...)
-	}
-	if len(r.Images) == 0 {
+	missing := func(why string) []byte { return append([]byte{imagesMissing}, why...) }
+	switch {
+	case r.NoImages != "":
+		return missing(r.NoImages)
+	case r.Images.Len() == 0:
 		return nil
 	}
-	raw, err := sealImages(r.Run, r.Images, sealing)
-	if err != nil {
-		return append([]byte{imagesMissing}, err.Error()...)
+	s := sealerOf{run: r.Run, sealing: sealing}
+	if r.Images.Pages() == 1 && r.Images.Size() < journal.PageBytes {
+		images, err := r.Images.Page(0)
+		if err != nil {
+			return missing(err.Error())
+		}
+		packed, err := s.pack(images, compressFrom)
+		if err != nil {
+			return missing(err.Error())
+		}
+		return packed
 	}
-	if len(raw) < compressFrom {
-		return append([]byte{imagesPlain}, raw...)
+	out := []byte{imagesPaged}
+	for n := range r.Images.Pages() {
+		page, err := s.page(r.Images, n)
+		if err != nil {
+			return missing(err.Error())
+		}
+		out = append(binary.BigEndian.AppendUint32(out, uint32(len(page))), page...)
 	}
-	var b bytes.Buffer
-	b.WriteByte(imagesFlate)
-	if err := deflate(&b, raw); err != nil { // a buffer takes everything
-		return append([]byte{imagesMissing}, err.Error()...)
-	}
-	return b.Bytes()
+	return out
 }
 
-func sealImages(run string, images []journal.Image, sealing Sealing) ([]byte, error) {
+// sealerOf seals and opens what is secret in the images of a run.
+type sealerOf struct {
+	run     string
+	sealing Sealing
+	sealer  *seal.Sealer // once it was needed
+}
+
+// page returns a page of images as it is kept.
+func (s *sealerOf) page(of *journal.Images, n int) ([]byte, error) {
+	if page := of.PackedPage(n); page != nil {
+		return page, nil
+	}
+	images, err := of.Page(n)
+	if err != nil {
+		return nil, err
+	}
+	packed, err := s.seal(images)
+	if err != nil {
+		return nil, err
+	}
+	return journal.PackPage(packed)
+}
+
+// pack returns images as one text, which is compressed from so many bytes on.
+func (s *sealerOf) pack(images []journal.Image, compressFrom int) ([]byte, error) {
+	packed, err := s.seal(images)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := json.Marshal(packed)
+	if err != nil {
+		return nil, err
+	}
+	if len(raw) < compressFrom {
+		return append([]byte{imagesPlain}, raw...), nil
+	}
+	raw, err = journal.Compress(raw)
+	return append([]byte{imagesFlate}, raw...), err
+}
+
+// seal returns images with their secret values sealed.
+func (s *sealerOf) seal(images []journal.Image) ([]packedImage, error) {
 	packed := make([]packedImage, len(images))
-	var sealer *seal.Sealer
 	for i, image := range images {
 		packed[i].Image = image
 		if image.Secret == nil {
 			continue
 		}
-		if sealer == nil {
-			if sealing == nil {
+		if s.sealer == nil {
+			if s.sealing == nil {
 				return nil, errors.New("there is no key to seal sensitive values with")
 			}
 			var err error
-			if sealer, err = sealing(true); err != nil {
+			if s.sealer, err = s.sealing(true); err != nil {
 				return nil, fmt.Errorf("sensitive values could not be sealed: %w", err)
 			}
 		}
 		packed[i].Image.Secret = nil
-		packed[i].Secret = sealer.Seal(image.Secret, time.Now().Add(sealedFor), imagePurpose, run, image.Set, image.Entity, image.ID)
+		packed[i].Secret = s.sealer.Seal(image.Secret, time.Now().Add(sealedFor), imagePurpose, s.run, image.Set, image.Entity, image.ID)
 	}
-	return json.Marshal(packed)
+	return packed, nil
 }
 
-// unpackImages reads what packImages made. why says why there are none.
-func unpackImages(run string, packed []byte, sealing Sealing) (images []journal.Image, why string, err error) {
+// keptPages are the images of a run as they are kept. Each page is read when it is asked for.
+type keptPages struct {
+	sealerOf
+	pages [][]byte // packed
+}
+
+var _ journal.Pages = (*keptPages)(nil)
+
+// Pages implements journal.Pages.
+func (k *keptPages) Pages() int { return len(k.pages) }
+
+// Page implements journal.Pages.
+func (k *keptPages) Page(n int) ([]journal.Image, error) {
+	images, why, err := k.read(n)
+	if err == nil && why != "" {
+		err = errors.New("ledger: " + why)
+	}
+	return images, err
+}
+
+func (k *keptPages) read(n int) (images []journal.Image, why string, err error) {
+	var all []packedImage
+	if err := journal.UnpackPage(k.pages[n], &all); err != nil {
+		return nil, "", fmt.Errorf("ledger: the changes of a run: %w", err)
+	}
+	return k.open(all)
+}
+
+// unpackImages reads what packImages made, and sees that all of it can be read. why says why there are none.
+func unpackImages(run string, packed []byte, sealing Sealing) (images journal.Pages, why string, err error) {
 	if len(packed) == 0 {
 		return nil, "", nil
 	}
+	kept := &keptPages{sealerOf: sealerOf{run: run, sealing: sealing}}
 	raw := packed[1:]
 	switch packed[0] {
 	case imagesMissing:
 		return nil, string(raw), nil
-	case imagesPlain:
-	case imagesFlate:
-		if raw, err = inflate(raw); err != nil {
+	case imagesPlain, imagesFlate:
+		return kept.whole(packed[0], raw)
+	case imagesPaged:
+		if kept.pages, err = splitPages(raw); err != nil {
 			return nil, "", err
 		}
 	default:
 		return nil, "another version of the program has written its changes", nil
 	}
-	if images, why, err = openImages(run, raw, sealing); why != "" {
-		images = nil // an undo needs all of them
+	for n := range kept.pages {
+		if _, why, err := kept.read(n); why != "" || err != nil { // an undo needs all of them
+			return nil, why, err
+		}
 	}
-	return images, why, err
+	return kept, "", nil
 }
 
-// deflate compresses, fast.
-func deflate(to *bytes.Buffer, raw []byte) error {
-	w, err := flate.NewWriter(to, flate.BestSpeed)
-	if err != nil {
-		return err
+// whole reads images that were packed as one text.
+func (s *sealerOf) whole(form byte, raw []byte) (journal.Pages, string, error) {
+	images, why, err := s.unpack(form, raw)
+	if err != nil || why != "" || len(images) == 0 {
+		return nil, why, err
 	}
-	_, err = w.Write(raw)
-	return errors.Join(err, w.Close())
+	out := &journal.Images{}
+	if err := out.Add(images...); err != nil {
+		return nil, "", err
+	}
+	return out, "", nil
 }
 
-func inflate(packed []byte) ([]byte, error) {
-	raw, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(packed)), MaxImages))
-	if err != nil {
-		return nil, fmt.Errorf("ledger: the changes of a run cannot be read: %w", err)
+// splitPages returns the pages of images that were packed so.
+func splitPages(raw []byte) (pages [][]byte, err error) {
+	for len(raw) > 0 {
+		if len(raw) < 4 || uint64(binary.BigEndian.Uint32(raw)) > uint64(len(raw)-4) {
+			return nil, errors.New("ledger: the changes of a run are not whole")
+		}
+		end := 4 + int(binary.BigEndian.Uint32(raw))
+		pages, raw = append(pages, raw[4:end]), raw[end:]
 	}
-	return raw, nil
+	return pages, nil
 }
 
-// openImages reads what sealImages made. why says why their secret values are not there.
-func openImages(run string, raw []byte, sealing Sealing) (images []journal.Image, why string, err error) {
+// unpack reads what pack made. why says why secret values are not there.
+func (s *sealerOf) unpack(form byte, raw []byte) (images []journal.Image, why string, err error) {
+	if form == imagesFlate {
+		if raw, err = journal.Decompress(raw); err != nil {
+			return nil, "", fmt.Errorf("ledger: the changes of a run cannot be read: %w", err)
+		}
+	}
 	var all []packedImage
 	if err := json.Unmarshal(raw, &all); err != nil {
 		return nil, "", fmt.Errorf("ledger: the changes of a run cannot be read: %w", err)
 	}
+	return s.open(all)
+}
+
+// open returns images with their secret values. why says why those are not there.
+func (s *sealerOf) open(all []packedImage) (images []journal.Image, why string, err error) {
 	images = make([]journal.Image, len(all))
-	var sealer *seal.Sealer
 	for i, p := range all {
 		images[i] = p.Image
 		if p.Secret == "" || why != "" {
 			continue
 		}
-		if sealer == nil && sealing != nil {
-			if sealer, err = sealing(false); err != nil {
+		if s.sealer == nil && s.sealing != nil {
+			if s.sealer, err = s.sealing(false); err != nil {
 				return nil, "", fmt.Errorf("ledger: %w", err)
 			}
 		}
-		if sealer == nil {
+		if s.sealer == nil {
 			why = "the key that sealed its sensitive values is not here"
 			continue
 		}
-		secret, err := sealer.Open(p.Secret, imagePurpose, run, p.Image.Set, p.Image.Entity, p.Image.ID)
+		secret, err := s.sealer.Open(p.Secret, imagePurpose, s.run, p.Image.Set, p.Image.Entity, p.Image.ID)
 		if err != nil {
 			why = "the key that sealed its sensitive values is another one"
 			continue

@@ -41,10 +41,7 @@ func (i *item) size() int {
 	for c := range i.record.Trail {
 		n += callSize + len(i.record.Trail[c].Position)
 	}
-	for c := range i.record.Images {
-		n += i.record.Images[c].Size()
-	}
-	return n
+	return n + i.record.Images.Size()
 }
 
 // batchLoad is what is written at once, with those who wait for it.

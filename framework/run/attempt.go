@@ -119,7 +119,13 @@ func (a *Attempt) Room() int { return int(a.run.account.Free()) }
 func (a *Attempt) KeepsImages() bool { return a.wantsImages() && a.share.KeepsSpare() }
 
 // HoldImage implements store.Attempt.
-func (a *Attempt) HoldImage(n int) bool { return a.wantsImages() && a.share.TakeSpare(int64(n)) }
+func (a *Attempt) HoldImage(n int) bool {
+	if n < 0 {
+		a.share.GiveSpare(int64(-n))
+		return a.KeepsImages()
+	}
+	return a.wantsImages() && a.share.TakeSpare(int64(n))
+}
 
 func (a *Attempt) wantsImages() bool {
 	spec := &a.run.spec

@@ -66,7 +66,7 @@ func NewEngine(o Options) *Engine {
 		o.Lock = 250 * time.Millisecond
 	}
 	if o.MaxBytes == 0 {
-		o.MaxBytes = 24 << 20
+		o.MaxBytes = 96 << 20
 	}
 	if o.MaxTotalBytes == 0 {
 		o.MaxTotalBytes = 512 << 20

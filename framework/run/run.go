@@ -114,7 +114,7 @@ func (r *Run) OmitImages(why string) { r.spec.noImages = why }
 
 // Images returns what the run did to rows, as far as it is committed, in the order of its commits.
 // complete is false if they are not all there: they took more room than there was.
-func (r *Run) Images() (all []journal.Image, complete bool) {
+func (r *Run) Images() (all *journal.Images, complete bool) {
 	done := r.progress.Images()
 	return done.Images, !done.Incomplete && r.spec.images
 }

@@ -11,10 +11,13 @@ import (
 // it could restore everything. It ends in a fault where the configuration requires that runs can be
 // undone.
 func (r *Run) admitUndo(wrote bool, images store.Images) (why string, err error) {
-	all := r.progress.Images().And(images)
+	all, err := r.progress.Images().And(images)
+	if err != nil {
+		return "", fault.New(fault.Internal, "").Because(err)
+	}
 	code, what := fault.CapabilityUnsupported, "what this run changed cannot be undone: "
 	switch {
-	case !wrote && len(all.Images) == 0:
+	case !wrote && all.Len() == 0:
 		return "", nil
 	case !r.spec.images && r.spec.noImages == "":
 		if !r.engine.opts.RequireUndo { // who keeps no journal does not expect it
@@ -24,13 +27,13 @@ func (r *Run) admitUndo(wrote bool, images store.Images) (why string, err error)
 	case !r.spec.images:
 		why = r.spec.noImages
 	case all.Incomplete:
-		why, code = "its changes take more memory than a run may hold for that, which is a third of run.maxBytes", fault.CallTooLarge
-	case severalSets(all):
+		why, code = "its changes take more memory than a run may hold for that, which is half of run.maxBytes", fault.CallTooLarge
+	case all.Apart && all.Sets() > 1:
 		why, code = "it changed rows in several sets, each with a commit of its own, and an undo is one transaction", fault.CrossSet
 	case all.Lasting != "":
 		why = all.Lasting
 	default:
-		if why = unnamed(all); why == "" {
+		if why = unnamed(all.Unnamed()); why == "" {
 			return "", nil
 		}
 		what = "a part of what this run changed cannot be undone: "
@@ -42,27 +45,8 @@ func (r *Run) admitUndo(wrote bool, images store.Images) (why string, err error)
 		WithHint("run.requireUndo is true: changes that could not be undone are not kept. Change fewer rows, in one set, or have the server's configuration let runs be undone.")
 }
 
-// severalSets reports whether images are of several sets that no transaction spans.
-func severalSets(all store.Images) bool {
-	if !all.Apart {
-		return false
-	}
-	for i := range all.Images {
-		if all.Images[i].Set != all.Images[0].Set {
-			return true
-		}
-	}
-	return false
-}
-
-// unnamed returns what was written that belongs to no row of an entity, "" where nothing was.
-func unnamed(all store.Images) string {
-	n := 0
-	for i := range all.Images {
-		if all.Images[i].Entity == "" {
-			n++
-		}
-	}
+// unnamed says that so much was written that belongs to no row of an entity, "" where nothing was.
+func unnamed(n int) string {
 	switch n {
 	case 0:
 		return ""

@@ -244,9 +244,9 @@ func TestRunsWithoutChanges(t *testing.T) {
 	none.refused(fault.CapabilityUnsupported, map[string]any{"runId": r.RunID})
 
 	small := startIn(t, place(t), fixture.App(), koantest.Setting{Key: "run.maxBytes", Value: "1048576"})
-	large := small.Run(`
-		for (let i = 0; i < 60; i++) SDK.Entities.Todo.upsert({title: "t", notes: "n".repeat(10000)});
-	`, koantest.Input{})
+	large := small.Run(pieces+`
+		for (let i = 0; i < 60; i++) SDK.Entities.Todo.upsert({title: "t", notes: piece(i, 10000)});
+	`, koantest.Input{Args: map[string]any{"noise": noise(1)}})
 	err = small.refused(fault.CapabilityUnsupported, map[string]any{"runId": large.RunID})
 	require.Contains(t, err.Error(), "run.maxBytes")
 	warns(t, large, "run.maxBytes")
@@ -268,7 +268,8 @@ func TestRunsHaveToBeUndoable(t *testing.T) {
 	if pgtest.ForEach(t, TestRunsHaveToBeUndoable) {
 		return
 	}
-	const many = `for (let i = 0; i < 60; i++) SDK.Entities.Todo.upsert({title: "t", notes: "n".repeat(10000)});`
+	const many = pieces + `for (let i = 0; i < 60; i++) SDK.Entities.Todo.upsert({title: "t", notes: piece(i, 10000)});`
+	args := map[string]any{"noise": noise(1)}
 	requires := koantest.Setting{Key: "run.requireUndo", Value: "true"}
 	call := func(a *app, input map[string]any) error {
 		_, err := a.Call("code::koan.execute", input)
@@ -276,10 +277,10 @@ func TestRunsHaveToBeUndoable(t *testing.T) {
 	}
 	small := start(t, requires, koantest.Setting{Key: "run.maxBytes", Value: "1048576"})
 	before := small.dump("default")
-	require.Equal(t, fault.CallTooLarge, fault.CodeOf(call(small, map[string]any{"code": many})))
+	require.Equal(t, fault.CallTooLarge, fault.CodeOf(call(small, map[string]any{"code": many, "args": args})))
 	require.Equal(t, before, small.dump("default"), "nothing is kept")
-	require.Equal(t, fault.CallTooLarge, fault.CodeOf(call(small, map[string]any{"code": many, "atomic": false})), "the first call that would be too much")
-	require.NoError(t, call(small, map[string]any{"code": many, "dryRun": true}))
+	require.Equal(t, fault.CallTooLarge, fault.CodeOf(call(small, map[string]any{"code": many, "args": args, "atomic": false})), "the first call that would be too much")
+	require.NoError(t, call(small, map[string]any{"code": many, "args": args, "dryRun": true}))
 
 	for _, off := range []string{"journal.changes", "journal.enabled"} {
 		a := start(t, requires, koantest.Setting{Key: off, Value: "false"})

@@ -68,10 +68,14 @@ func (t *Weighing) NoteBurdens(ctx context.Context, k *model.Kind, ids []any) er
 			continue
 		}
 		t.found[at] = nil
-		switch p := t.past.Rows[at]; {
+		p := t.past.Rows[at]
+		row, err := t.past.Row(p)
+		switch {
+		case err != nil:
+			return err
 		case p == nil && !info.asksSize(t.Attempt):
 			t.found[at] = unasked
-		case p == nil || info.mayBurden(p.Row):
+		case p == nil || info.mayBurden(row):
 			unknown = append(unknown, id)
 		}
 	}

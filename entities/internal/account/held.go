@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -59,18 +58,21 @@ func (t *History) heldLinks(ctx context.Context, of *Past, j *Join) (out []strin
 	return out, rows.Err()
 }
 
-// maxHeld is how many rows one statement reads.
-const maxHeld = 128
+// How many rows one statement reads: at most, and where nothing is known of their size.
+const (
+	maxHeld = 128
+	fewHeld = 16
+)
 
-// heldRows reads rows as their table holds them, by their id as callers see it.
+// heldRows reads at most maxHeld rows as their table holds them, to be kept, by their id as callers see it.
 func (t *History) heldRows(ctx context.Context, k *model.Kind, ids []any) (map[string]HeldRow, error) {
 	out := make(map[string]HeldRow, len(ids))
-	for some := range slices.Chunk(ids, maxHeld) {
-		if err := t.readHeld(ctx, k, some, out, t.Attempt.HoldImage); err != nil {
-			return nil, err
-		}
+	missing := len(ids)
+	err := t.readHeld(ctx, k, ids, out, func(n int) bool { missing--; return t.Attempt.HoldImage(pastBytes + n) })
+	if err == nil && !t.Attempt.HoldImage(pastBytes*missing) {
+		err = errNoImages
 	}
-	return out, nil
+	return out, err
 }
 
 // HeldRow reads a row as its table holds it, for a moment that is not counted; nil is none.
@@ -113,11 +115,11 @@ func (t *History) readHeld(ctx context.Context, k *model.Kind, ids []any, out ma
 		if err != nil {
 			return err
 		}
-		row, size, err := t.heldRow(k, values)
+		row, err := t.heldRow(k, values)
 		if err != nil {
 			return err
 		}
-		if !room(size) {
+		if !room(SizeOfRow(row)) {
 			return errNoImages
 		}
 		out[k.FormatID(id)] = row

@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/model"
@@ -11,13 +12,24 @@ import (
 
 // Past is what a transaction found of a row before its first write to it.
 type Past struct {
-	kind *model.Kind
-	id   any
-	Row  HeldRow
+	kind  *model.Kind
+	id    any
+	There bool   // it was there
+	row   RowRef // as it was, where it was there
+	gone  bool   // it was there and is not at the end, as of Images
 }
+
+// pastBytes is about what is kept of a row that was written, besides the row: half of it by the run itself,
+// and half by an undo, which counts no more than the run did.
+const pastBytes = 208
 
 // pair is a link: a row of a join table.
 type pair struct{ table, own, other, ownID, otherID string }
+
+// side is a join table as one of its columns has it.
+type side struct{ table, own, other string }
+
+func (p pair) side() side { return side{p.table, p.own, p.other} }
 
 // reversed is the same link, seen from the other side.
 func (p pair) reversed() pair { return pair{p.table, p.other, p.own, p.otherID, p.ownID} }
@@ -37,14 +49,16 @@ type History struct {
 	log    *changes.Log
 	found
 	returned returned
-	Unnamed  int // writes to rows of no entity
+	Unnamed  int  // writes to rows of no entity
+	Undoing  bool // the transaction undoes a run
 }
 
 // found is what is kept of rows and links.
 type found struct {
 	Rows   map[changes.Row]*Past
 	order  []*Past
-	listed map[pair]*pastLinks // by a pair without otherID
+	pages  RowPages
+	listed map[side]map[string]*pastLinks // by the row's id, as the column holds it
 	links  []*pastLinks
 	known  map[pair]bool // whether the transaction found it
 }
@@ -78,16 +92,18 @@ func (t *History) Keep(ctx context.Context, k *model.Kind, ids []any, linked boo
 			unknown = append(unknown, id)
 		}
 	}
-	if len(unknown) > 0 {
-		now, err := t.heldRows(ctx, k, unknown)
+	for some := range slices.Chunk(unknown, maxHeld) {
+		now, err := t.heldRows(ctx, k, some)
 		if errors.Is(err, errNoImages) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		for _, id := range unknown {
-			t.add(k, id, now[k.FormatID(id)])
+		for _, id := range some {
+			if _, err := t.add(k, id, now[k.FormatID(id)]); err != nil {
+				return err
+			}
 		}
 	}
 	if !linked {
@@ -111,8 +127,11 @@ func (t *History) KeepCreated(k *model.Kind, id any) {
 	of := t.Rows[changes.RowOf(k, id)]
 	switch {
 	case of == nil:
-		of = t.add(k, id, nil)
-	case of.Row != nil: // it was deleted before
+		if !t.Attempt.HoldImage(pastBytes) {
+			return
+		}
+		of = t.addMissing(k, id)
+	case of.There: // it was deleted before
 		return
 	}
 	if len(info.Joins) == 0 {
@@ -124,15 +143,36 @@ func (t *History) KeepCreated(k *model.Kind, id any) {
 	}
 	for i := range info.Joins {
 		j := &info.Joins[i]
-		if t.listed[pair{j.Table, j.Own, j.Other, own, ""}] == nil && t.Attempt.HoldImage(linkBytes) {
+		if t.listedOf(j, own) == nil && t.Attempt.HoldImage(listBytes) {
 			t.list(of, j, own, nil)
 		}
 	}
 }
 
-func (h *History) add(k *model.Kind, id any, row HeldRow) *Past {
-	p := &Past{k, id, row}
+// add keeps a row as it was found, nil for none, which is counted.
+func (h *History) add(k *model.Kind, id any, row HeldRow) (*Past, error) {
+	p := h.addMissing(k, id)
+	if row == nil {
+		return p, nil
+	}
+	var err error
+	p.There = true
+	p.row, err = h.pages.Put(row)
+	return p, err
+}
+
+// Row returns a row as the transaction found it, nil for none.
+func (h *History) Row(p *Past) (HeldRow, error) {
+	if p == nil || !p.There {
+		return nil, nil
+	}
+	return h.pages.Get(p.row)
+}
+
+func (h *History) addMissing(k *model.Kind, id any) *Past {
+	p := &Past{kind: k, id: id}
 	if h.Rows == nil {
+		h.pages = NewRowPages(h.Attempt)
 		h.Rows = map[changes.Row]*Past{}
 	}
 	h.Rows[changes.RowOf(k, id)] = p
@@ -152,14 +192,14 @@ func (t *History) keepLinks(ctx context.Context, of *Past) error {
 	}
 	for i := range joins {
 		j := &joins[i]
-		if t.listed[pair{j.Table, j.Own, j.Other, own, ""}] != nil {
+		if t.listedOf(j, own) != nil {
 			continue
 		}
 		now, err := t.heldLinks(ctx, of, j)
 		if err != nil {
 			return err
 		}
-		if !t.Attempt.HoldImage(linkBytes * (1 + len(now))) {
+		if !t.Attempt.HoldImage(listBytes + linkBytes*len(now)) {
 			return nil
 		}
 		t.list(of, j, own, now)
@@ -171,28 +211,35 @@ func (t *History) keepLinks(ctx context.Context, of *Past) error {
 // the other side, was made by the transaction.
 func (h *History) list(of *Past, j *Join, own string, others []string) {
 	if h.listed == nil {
-		h.listed, h.known = map[pair]*pastLinks{}, map[pair]bool{}
+		h.listed, h.known = map[side]map[string]*pastLinks{}, map[pair]bool{}
 	}
-	key := pair{j.Table, j.Own, j.Other, own, ""}
-	if h.listed[key] != nil {
+	if h.listedOf(j, own) != nil {
 		return
 	}
 	l := &pastLinks{of, j, own, others}
-	h.listed[key] = l
+	from := side{j.Table, j.Own, j.Other}
+	if h.listed[from] == nil {
+		h.listed[from] = map[string]*pastLinks{}
+	}
+	h.listed[from][own] = l
 	h.links = append(h.links, l)
 	for _, other := range others {
 		p := pair{j.Table, j.Own, j.Other, own, other}
 		if _, known := h.lookup(p); known {
 			continue
 		}
-		from := p.reversed()
-		from.otherID = ""
-		h.known[p] = h.listed[from] == nil
+		far := p.reversed()
+		h.known[p] = h.listed[far.side()][far.ownID] == nil
 	}
 }
 
+// listedOf returns the links of a row that were listed, nil where they were not.
+func (h *found) listedOf(j *Join, own string) *pastLinks {
+	return h.listed[side{j.Table, j.Own, j.Other}][own]
+}
+
 // lookup reports whether the transaction found a link, if that is known.
-func (h *History) lookup(p pair) (was, known bool) {
+func (h *found) lookup(p pair) (was, known bool) {
 	if was, known = h.known[p]; !known {
 		was, known = h.known[p.reversed()]
 	}
@@ -208,7 +255,7 @@ func (h *History) HadLink(j *Join, own, other string) bool {
 
 // FoundLinks returns what a row was linked with when its links were first looked at.
 func (h *History) FoundLinks(j *Join, own string) []string {
-	if l := h.listed[pair{j.Table, j.Own, j.Other, own, ""}]; l != nil {
+	if l := h.listedOf(j, own); l != nil {
 		return l.found
 	}
 	return nil

@@ -12,6 +12,8 @@ const (
 	writeBytes = 224
 	// beforeBytes is for a row in a run that records, besides its images.
 	beforeBytes = 640
+	// listBytes is for a row whose links are known from one side, besides them.
+	listBytes = 112
 	// linkBytes is for a link of a many-to-many edge, which both of its sides know.
 	linkBytes = 640
 )

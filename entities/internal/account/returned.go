@@ -18,6 +18,7 @@ import (
 type returned struct {
 	rows map[changes.Row]HeldRow
 	at   int // the number of statements behind it
+	held int // bytes that are counted for them
 }
 
 // HeldAsReturned returns what a statement that writes to the table of a kind is to give back for KnowReturned,
@@ -59,9 +60,9 @@ func (t *History) FoundAsReturned(k *model.Kind, id any) []string {
 
 // KnowFound keeps what an UPDATE gave back of the row that it found.
 func (t *History) KnowFound(k *model.Kind, id any, found []any) error {
-	row, size, err := t.heldRow(k, found)
-	if err == nil && t.Attempt.HoldImage(size) {
-		t.add(k, id, row)
+	row, err := t.heldRow(k, found)
+	if err == nil && t.Attempt.HoldImage(pastBytes+SizeOfRow(row)) {
+		_, err = t.add(k, id, row)
 	}
 	return err
 }
@@ -73,15 +74,17 @@ func (t *History) KnowReturned(k *model.Kind, id any, held []any) error {
 		return nil
 	}
 	if t.returned.at != now {
-		t.returned = returned{map[changes.Row]HeldRow{}, now}
+		t.Attempt.HoldImage(-t.returned.held)
+		t.returned = returned{rows: map[changes.Row]HeldRow{}, at: now}
 	}
 	values, triggered := held[:len(held)-1], held[len(held)-1]
 	if triggered != false {
 		return nil
 	}
-	row, size, err := t.heldRow(k, values)
-	if err == nil && t.Attempt.HoldImage(size) {
+	row, err := t.heldRow(k, values)
+	if size := pastBytes + SizeOfRow(row); err == nil && t.Attempt.HoldImage(size) {
 		t.returned.rows[changes.RowOf(k, id)] = row
+		t.returned.held += size
 	}
 	return err
 }
@@ -103,16 +106,13 @@ func (t *History) statements() (int, bool) {
 	return c.Statements()
 }
 
-// heldRow makes a row of its columns as they were read, and counts its bytes.
-func (t *History) heldRow(k *model.Kind, values []any) (row HeldRow, size int, err error) {
-	row, size = make(HeldRow, len(values)), beforeBytes
+// heldRow makes a row of its columns as they were read.
+func (t *History) heldRow(k *model.Kind, values []any) (row HeldRow, err error) {
+	row = make(HeldRow, len(values))
 	for i, v := range values {
 		if row[i], err = Hold(v); err != nil {
-			return nil, 0, fmt.Errorf("%s of %s: %w", t.tables[k].Columns[i], k.Name(), err)
-		}
-		if row[i] != nil {
-			size += len(*row[i]) + 16
+			return nil, fmt.Errorf("%s of %s: %w", t.tables[k].Columns[i], k.Name(), err)
 		}
 	}
-	return row, size, nil
+	return row, nil
 }

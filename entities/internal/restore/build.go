@@ -7,7 +7,6 @@ import (
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/account"
-	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/run/store"
@@ -22,7 +21,6 @@ type builder struct {
 // build writes the row through ent's builder, so that the app's hooks and policies see what is
 // going to be there. What a builder cannot express is left to settle.
 func (x *builder) build(ctx context.Context, now, wanted account.HeldRow) error {
-	found := x.undo.Past.Rows[changes.RowOf(x.k, x.id)]
 	creating := x.of.Action() == string(store.Delete)
 	var w shim.Write
 	if creating {
@@ -42,7 +40,7 @@ func (x *builder) build(ctx context.Context, now, wanted account.HeldRow) error 
 			continue
 		case creating && !x.k.Restores() && x.refersToItself(column, wanted[i]):
 			continue // its id is another one until the end; settle sets the column then
-		case !creating && (x.isVersion(column) || account.SameHeld(wanted[i], found.Row[i])):
+		case !creating && (x.isVersion(column) || account.SameHeld(wanted[i], x.found[i])):
 			continue
 		case now != nil && account.SameHeld(wanted[i], now[i]): // another row's restoration has brought it along
 			continue

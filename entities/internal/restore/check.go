@@ -5,16 +5,15 @@ import (
 	"strconv"
 
 	"github.com/koan-go/koan/entities/internal/account"
-	"github.com/koan-go/koan/entities/internal/changes"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/store"
 )
 
 // isGone reports whether there is no such row any more: for the caller, one that it may not
 // see is no other than one that was deleted.
-func (x *restoration) isGone(ctx context.Context, found *account.Past, now account.HeldRow) (bool, error) {
-	if found.Row == nil || now == nil || x.isBlind() {
-		return found.Row == nil, nil
+func (x *restoration) isGone(ctx context.Context, found, now account.HeldRow) (bool, error) {
+	if found == nil || now == nil || x.isBlind() {
+		return found == nil, nil
 	}
 	there, err := x.undo.caller.Visible(ctx, x.k, x.id)
 	return !there, err
@@ -74,8 +73,8 @@ func (x *restoration) checkReferrers(ctx context.Context) error {
 			return err
 		}
 		for _, id := range found {
-			other := x.all.Row(x.of.Set, child.Name(), child.FormatID(id))
-			if child == x.k && id == x.id || other != nil && other.Action() == string(store.Create) && (r.Cascade || r.SetNull) {
+			did, _ := x.all.Fate(x.of.Set, child.Name(), child.FormatID(id))
+			if child == x.k && id == x.id || did == string(store.Create) && (r.Cascade || r.SetNull) {
 				continue
 			}
 			what := "another row"
@@ -100,13 +99,12 @@ func (x *restoration) checkReferrers(ctx context.Context) error {
 // checkParents looks for the rows that the row is going to refer to. A column that can be null
 // stays so until its row is there, which another round may bring.
 func (x *restoration) checkParents(ctx context.Context, wanted account.HeldRow) (waiting []string, err error) {
-	found := x.undo.Past.Rows[changes.RowOf(x.k, x.id)]
 	for i, column := range x.table.Columns {
 		target := account.Referred(x.undo.Model, x.k, column)
 		if target == nil || wanted[i] == nil {
 			continue
 		}
-		if found != nil && found.Row != nil && account.SameHeld(wanted[i], found.Row[i]) { // nothing changes of it
+		if x.found != nil && account.SameHeld(wanted[i], x.found[i]) { // nothing changes of it
 			continue
 		}
 		id, err := target.ParseID((*wanted[i])[1:])
@@ -123,14 +121,14 @@ func (x *restoration) checkParents(ctx context.Context, wanted account.HeldRow) 
 		if there {
 			continue
 		}
-		if other := x.all.Row(x.of.Set, target.Name(), target.FormatID(id)); other != nil && account.IsNullable(x.k, column) {
+		if did, _ := x.all.Fate(x.of.Set, target.Name(), target.FormatID(id)); did != "" && account.IsNullable(x.k, column) {
 			wanted[i] = nil
 			waiting = append(waiting, column)
 			continue
 		}
 		if x.all.Skip && account.IsNullable(x.k, column) && x.of.Action() == string(store.Update) {
-			if found != nil {
-				wanted[i] = found.Row[i]
+			if x.found != nil {
+				wanted[i] = x.found[i]
 			}
 			x.of.Left = append(x.of.Left, x.place(x.field(column), "what it referred to is not there any more"))
 			continue

@@ -10,7 +10,6 @@ import (
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run/store"
-	"github.com/koan-go/koan/framework/run/undo"
 )
 
 // link is a link of the row that the run made or took away.
@@ -80,7 +79,7 @@ func (x *links) reads(ctx context.Context, j *account.Join, other string) (bool,
 
 // check notes the links that somebody changed since. Of a row that is to go, these are all
 // that the run has not made.
-func (x *links) check(ctx context.Context, found *account.Past, whole bool) error {
+func (x *links) check(ctx context.Context, whole bool) error {
 	own, err := account.HeldID(x.k, x.id)
 	if err != nil {
 		return err
@@ -139,21 +138,22 @@ func (x *links) check(ctx context.Context, found *account.Past, whole bool) erro
 
 // goesWith reports whether the row at the other side goes in this undo, too.
 func (x *links) goesWith(j *account.Join, other string) bool {
-	r := x.otherRow(j, other)
-	return r != nil && r.Action() == string(store.Create)
+	return x.otherAction(j, other) == string(store.Create)
 }
 
-// otherRow returns the row at the other side of a link, where the undo restores it.
-func (x *links) otherRow(j *account.Join, other string) *undo.Row {
+// otherAction returns what the run did to the row at the other side of a link, where the undo restores
+// it; else "".
+func (x *links) otherAction(j *account.Join, other string) string {
 	target := x.targetOf(j)
 	if target == nil {
-		return nil
+		return ""
 	}
 	id, err := target.ScanID(other)
 	if err != nil {
-		return nil
+		return ""
 	}
-	return x.all.Row(x.of.Set, target.Name(), target.FormatID(id))
+	action, _ := x.all.Fate(x.of.Set, target.Name(), target.FormatID(id))
+	return action
 }
 
 // targetOf returns the kind of the rows at the other side of a join table, nil where it is not
@@ -305,8 +305,8 @@ func (x *links) noteMissing(l link) {
 	if name != "" && x.undo.caller.Knows(l.join.Edge.Target) {
 		p.Message = l.join.Edge.Target.Name() + " " + filter.Quote(l.other) + ", which it was linked with, is not there any more"
 	}
-	switch r := x.otherRow(l.join, l.other); {
-	case r != nil && r.Action() == string(store.Delete):
+	switch {
+	case x.otherAction(l.join, l.other) == string(store.Delete):
 		x.of.Waiting = append(x.of.Waiting, p)
 	case x.all.Skip:
 		x.of.Left = append(x.of.Left, p)

@@ -31,10 +31,15 @@ func (x *restoration) restore(ctx context.Context) error {
 	if err := x.undo.Past.Keep(ctx, x.k, []any{x.id}, linked); err != nil {
 		return err
 	}
-	found := x.undo.Past.Rows[changes.RowOf(x.k, x.id)]
-	if found == nil { // no room for it, which the caller of this reports
+	past := x.undo.Past.Rows[changes.RowOf(x.k, x.id)]
+	if past == nil { // no room for it, which the caller of this reports
 		return nil
 	}
+	found, err := x.undo.Past.Row(past)
+	if err != nil {
+		return err
+	}
+	x.found = found
 	now, err := x.now(ctx)
 	if err != nil {
 		return err
@@ -49,22 +54,22 @@ func (x *restoration) restore(ctx context.Context) error {
 }
 
 // now reads the row as it is held, nil where there is none.
-func (x *restoration) now(ctx context.Context) (account.HeldRow, error) {
+func (x *row) now(ctx context.Context) (account.HeldRow, error) {
 	return x.undo.Past.HeldRow(ctx, x.k, x.id)
 }
 
 // remove deletes a row that the run created.
-func (x *restoration) remove(ctx context.Context, found *account.Past, now account.HeldRow) error {
+func (x *restoration) remove(ctx context.Context, found, now account.HeldRow) error {
 	if gone, err := x.isGone(ctx, found, now); err != nil || gone {
 		x.failGone()
 		return err
 	}
-	for _, column := range x.changedSince(found.Row, x.After) {
+	for _, column := range x.changedSince(found, x.After) {
 		if !x.hides(column) {
 			x.fail(x.field(column), changedSince)
 		}
 	}
-	if err := x.links.check(ctx, found, true); err != nil || len(x.places) > 0 {
+	if err := x.links.check(ctx, true); err != nil || len(x.places) > 0 {
 		return err
 	}
 	if now == nil { // it went with another one
@@ -76,7 +81,9 @@ func (x *restoration) remove(ctx context.Context, found *account.Past, now accou
 	if _, err := x.undo.host.Remove(ctx, x.k, x.id); err != nil {
 		return x.refused(err)
 	}
-	x.undo.keep(x, nil)
+	if err := x.undo.keep(x.row, nil); err != nil {
+		return err
+	}
 	there, err := x.undo.Exists(ctx, x.k, x.id)
 	if err != nil || !there {
 		return err
@@ -91,8 +98,8 @@ func (x *restoration) remove(ctx context.Context, found *account.Past, now accou
 }
 
 // create stores a row again that the run deleted.
-func (x *restoration) create(ctx context.Context, found *account.Past, now account.HeldRow) error {
-	if found.Row != nil {
+func (x *restoration) create(ctx context.Context, found, now account.HeldRow) error {
+	if found != nil {
 		x.fail("", "there is a row with this id again")
 		return nil
 	}
@@ -118,7 +125,9 @@ func (x *restoration) create(ctx context.Context, found *account.Past, now accou
 	if err := x.settle(ctx, wanted); err != nil {
 		return err
 	}
-	x.undo.keep(x, wanted)
+	if err := x.undo.keep(x.row, wanted); err != nil {
+		return err
+	}
 	for _, column := range waiting {
 		x.of.Waiting = append(x.of.Waiting, x.place(x.field(column), "what it refers to is not there any more"))
 	}
@@ -126,7 +135,7 @@ func (x *restoration) create(ctx context.Context, found *account.Past, now accou
 }
 
 // change restores the values of a row that the run updated.
-func (x *restoration) change(ctx context.Context, found *account.Past, now account.HeldRow) error {
+func (x *restoration) change(ctx context.Context, found, now account.HeldRow) error {
 	if gone, err := x.isGone(ctx, found, now); err != nil || gone || now == nil {
 		x.failGone()
 		return err
@@ -134,7 +143,7 @@ func (x *restoration) change(ctx context.Context, found *account.Past, now accou
 	x.of.Unread = x.hidesAny()
 	var left []undo.Place
 	skipped := map[string]bool{}
-	for _, column := range x.changedSince(found.Row, x.After) {
+	for _, column := range x.changedSince(found, x.After) {
 		if skipped[column] = true; !x.hides(column) {
 			left = append(left, x.place(x.field(column), changedSince))
 		}
@@ -143,16 +152,16 @@ func (x *restoration) change(ctx context.Context, found *account.Past, now accou
 		x.places = left
 		return nil
 	}
-	if err := x.links.check(ctx, found, false); err != nil || len(x.places) > 0 {
+	if err := x.links.check(ctx, false); err != nil || len(x.places) > 0 {
 		return err
 	}
-	wanted, changed := slices.Clone(found.Row), map[string]account.Held{}
+	wanted, changed := slices.Clone(found), map[string]account.Held{}
 	for i, column := range x.table.Columns {
 		v, ok := x.Before[column]
 		switch {
 		case x.isVersion(column):
 			wanted[i] = counted(wanted[i])
-		case ok && x.isStamp(column) && !account.SameHeld(x.After[column], found.Row[i]): // of a later update
+		case ok && x.isStamp(column) && !account.SameHeld(x.After[column], found[i]): // of a later update
 		case ok && !skipped[column] && !(x.hides(column) && !x.undo.caller.WritesColumn(x.k, column)):
 			wanted[i], changed[column] = v, v
 		}
@@ -165,26 +174,31 @@ func (x *restoration) change(ctx context.Context, found *account.Past, now accou
 	if len(changed) == 0 && len(x.links.changed) == 0 && !x.of.Unread {
 		return nil
 	}
-	if err := x.mayWrite(changed, found.Row); err != nil {
+	if err := x.mayWrite(changed, found); err != nil {
 		return err
 	}
 	if !x.of.Restored {
 		if err := (&uniqueKeys{x.row}).free(ctx, now, wanted); err != nil || len(x.places) > 0 {
 			return err
 		}
-		if x.of.Unread { // whether anything of it changes is not for the caller
-			if _, err := x.undo.Expect(ctx, x.k, []any{x.id}, store.Update); err != nil {
-				return err
-			}
+		if err := x.undo.RecordRows(ctx, x.k, []any{x.id}); err != nil {
+			return err
 		}
 		if err := (&builder{x.row, x.links}).build(ctx, now, wanted); err != nil {
 			return x.refused(err)
+		}
+		if x.of.Unread { // whether anything of it changes is not for the caller
+			if err := x.logUpdate(); err != nil {
+				return err
+			}
 		}
 	}
 	if err := x.settle(ctx, wanted); err != nil {
 		return err
 	}
-	x.undo.keep(x, wanted)
+	if err := x.undo.keep(x.row, wanted); err != nil {
+		return err
+	}
 	for _, column := range waiting {
 		x.of.Waiting = append(x.of.Waiting, x.place(x.field(column), "what it referred to is not there any more"))
 	}
@@ -206,7 +220,7 @@ func counted(v account.Held) account.Held {
 
 // settle writes the wanted values to the row where it still differs from them: hooks may have changed it,
 // and some values cannot be written by ent's builders.
-func (x *restoration) settle(ctx context.Context, wanted account.HeldRow) error {
+func (x *row) settle(ctx context.Context, wanted account.HeldRow) error {
 	now, err := x.now(ctx)
 	if err != nil {
 		return err
@@ -240,6 +254,5 @@ func (x *restoration) settle(ctx context.Context, wanted account.HeldRow) error 
 	if _, err := x.undo.SQL.ExecContext(ctx, string(b.Text()), b.Args()...); err != nil {
 		return x.refused(x.undo.host.WriteFault(ctx, x.k, x.values(), err))
 	}
-	x.undo.logWrite(x.k, x.id, store.Update)
-	return nil
+	return x.logUpdate()
 }

@@ -44,16 +44,21 @@ type Undo struct {
 	*account.Account
 	host     Host
 	caller   *rules.View // of the call that is being served
-	restored map[changes.Row]*restored
+	restored map[changes.Row]restored
+	wanted   account.RowPages // what restored rows have to be
 }
 
 // New returns an undo that has restored nothing.
-func New(a *account.Account, h Host) *Undo { return &Undo{Account: a, host: h} }
+func New(a *account.Account, h Host) *Undo {
+	a.Past.Undoing = true
+	return &Undo{Account: a, host: h, wanted: account.NewRowPages(a.Attempt)}
+}
 
-// restored is a row that was restored, and what it has to be in the end; nil is gone.
+// restored is a row that was restored, and where it is noted what it has to be in the end.
 type restored struct {
-	*restoration
-	wanted account.HeldRow
+	id     any
+	gone   bool
+	wanted account.RowRef
 }
 
 // InPlaceOf restores rows in place of an operation on entities of a kind, and returns what that returns.
@@ -80,8 +85,19 @@ func (u *Undo) InPlaceOf(ctx context.Context, k *model.Kind, op string, all *und
 	return out, err
 }
 
-func (u *Undo) restore(ctx context.Context, all *undo.Restoration) error {
+func (u *Undo) restore(ctx context.Context, all *undo.Restoration) (err error) {
 	ctx = undo.With(ctx, nil) // hooks make calls of their own
+	before := make([]bool, len(all.Rows))
+	for i, of := range all.Rows {
+		before[i] = of.Restored
+	}
+	defer func() {
+		for i, of := range all.Rows {
+			if err != nil { // and the call is rolled back
+				of.Restored = before[i]
+			}
+		}
+	}()
 	var places []undo.Place
 	for _, of := range all.Rows {
 		of.Left, of.Waiting = nil, nil
@@ -93,16 +109,14 @@ func (u *Undo) restore(ctx context.Context, all *undo.Restoration) error {
 			return err
 		}
 		places = append(places, x.places...)
+		of.Restored = of.Restored || len(x.places) == 0
 	}
 	if len(places) > 0 {
 		return undo.Conflict(places)
 	}
 	if !u.Attempt.KeepsImages() {
 		return fault.New(fault.MemoryExceeded, "the undo would have to hold more of the rows than a run may").
-			WithHint("Raise run.maxBytes: a third of it is for that.")
-	}
-	for _, of := range all.Rows {
-		of.Restored = true
+			WithHint("Raise run.maxBytes: half of it is for that.")
 	}
 	return nil
 }
@@ -110,44 +124,61 @@ func (u *Undo) restore(ctx context.Context, all *undo.Restoration) error {
 // restoreOne restores a row, and once more the rows restored before that hooks have written to meanwhile.
 func (u *Undo) restoreOne(ctx context.Context, x *restoration) error {
 	mark := u.Log.Len()
+	x.mark = mark
 	if err := x.restore(ctx); err != nil || len(x.places) > 0 {
 		return err
 	}
 	own := changes.RowOf(x.k, x.id)
-	again := map[changes.Row]*restored{}
+	again := map[changes.Row]restored{}
 	for _, w := range u.Log.Since(mark) {
 		at := changes.RowOf(w.Kind, w.ID)
-		if r := u.restored[at]; r != nil && at != own && !w.Void {
+		if r, done := u.restored[at]; done && at != own && !w.Void {
 			again[at] = r
 		}
 	}
-	for _, r := range again {
-		if err := r.settleAgain(ctx); err != nil {
+	for at, r := range again {
+		if err := u.settleAgain(ctx, at, r, x.all); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// keep notes what a row that was restored has to be in the end.
-func (u *Undo) keep(x *restoration, wanted account.HeldRow) {
-	if u.restored == nil {
-		u.restored = map[changes.Row]*restored{}
+// keep notes what a row that was restored has to be in the end; nil is gone.
+func (u *Undo) keep(x *row, wanted account.HeldRow) error {
+	r := restored{id: x.id, gone: wanted == nil}
+	if wanted != nil {
+		if !u.Attempt.HoldImage(account.SizeOfRow(wanted)) {
+			return nil // the end of the call says so
+		}
+		var err error
+		if r.wanted, err = u.wanted.Put(wanted); err != nil {
+			return err
+		}
 	}
-	u.restored[changes.RowOf(x.k, x.id)] = &restored{x, wanted}
+	if u.restored == nil {
+		u.restored = map[changes.Row]restored{}
+	}
+	u.restored[changes.RowOf(x.k, x.id)] = r
 	u.Weighing.Excuse(x.k, x.id)
+	return nil
 }
 
-// settleAgain undoes what hooks have done to the row since it was restored.
-func (r *restored) settleAgain(ctx context.Context) error {
-	if r.wanted != nil {
-		return r.settle(ctx, r.wanted)
+// settleAgain undoes what hooks have done to a row since it was restored.
+func (u *Undo) settleAgain(ctx context.Context, at changes.Row, r restored, all *undo.Restoration) error {
+	if !r.gone {
+		wanted, err := u.wanted.Get(r.wanted)
+		if err != nil {
+			return err
+		}
+		x := &row{undo: u, k: at.Kind, table: u.Tables[at.Kind], id: r.id, mark: u.Log.Len(), of: &undo.Row{Entity: at.Kind.Name(), Set: u.Set, ID: at.ID}, all: all}
+		return x.settle(ctx, wanted)
 	}
-	there, err := r.undo.Exists(ctx, r.k, r.id)
+	there, err := u.Exists(ctx, at.Kind, r.id)
 	if err != nil || !there {
 		return err
 	}
-	_, err = r.undo.Writer.DeleteMany(ctx, r.undo.SQL, r.k.Entity, r.k.BoundIDs([]any{r.id}))
+	_, err = u.Writer.DeleteMany(ctx, u.SQL, at.Kind.Entity, at.Kind.BoundIDs([]any{r.id}))
 	return err
 }
 

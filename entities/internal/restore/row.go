@@ -29,7 +29,9 @@ type row struct {
 	of    *undo.Row
 	all   *undo.Restoration
 	account.RowState
-	places []undo.Place // why it cannot be restored
+	found  account.HeldRow // what the undo found, nil for nothing
+	mark   int             // how many writes there were before it
+	places []undo.Place    // why it cannot be restored
 }
 
 // find finds the entity and the id of the row, and what the run did to it, or notes why it cannot.
@@ -77,6 +79,20 @@ func (x *row) field(column string) string {
 		return seen.ColumnField(column)
 	}
 	return ""
+}
+
+// logUpdate records that the row was updated, unless that is recorded already.
+func (x *row) logUpdate() error {
+	for _, w := range x.undo.Log.Since(x.mark) {
+		if w.Kind == x.k && w.ID == x.id && !w.Void {
+			return nil
+		}
+	}
+	if err := x.undo.HoldWrites(1); err != nil {
+		return err
+	}
+	x.undo.logWrite(x.k, x.id, store.Update)
+	return nil
 }
 
 // isBlind reports whether the caller sees no row of the kind: rules of the app wrote it.

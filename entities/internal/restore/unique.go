@@ -34,8 +34,8 @@ func (x *uniqueKeys) free(ctx context.Context, now, wanted account.HeldRow) erro
 		if id == nil {
 			continue
 		}
-		other := x.all.Row(x.of.Set, x.k.Name(), x.k.FormatID(id))
-		if other == nil || other.Restored || other.Action() != string(store.Update) {
+		did, restored := x.all.Fate(x.of.Set, x.k.Name(), x.k.FormatID(id))
+		if restored || did != string(store.Update) {
 			continue // the statement will say it
 		}
 		freed := false

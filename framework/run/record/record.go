@@ -231,7 +231,7 @@ func (p *recorder) addImages(rec *journal.Record) {
 	case !p.journal.changes:
 		rec.NoImages = "journal.changes was false"
 	case !complete:
-		rec.NoImages = "its changes took more memory than a run may hold for that, which is a third of run.maxBytes"
+		rec.NoImages = "its changes took more memory than a run may hold for that, which is half of run.maxBytes"
 	default:
 		rec.Images = all
 	}

@@ -52,7 +52,8 @@ type Attempt interface {
 	// time, and does not begin again.
 	KeepsImages() bool
 	// HoldImage counts n bytes that are kept for images. They make room for everything else
-	// that is held for the run: false is that the attempt keeps none any more.
+	// that is held for the run: false is that the attempt keeps none any more. A negative n takes off
+	// the count what is not kept any more.
 	HoldImage(n int) bool
 
 	// Tape is what is not deterministic in the run.

@@ -25,9 +25,9 @@ type Kept struct {
 	// Outside are its calls that had an effect outside, OutsideCount how many there were.
 	Outside      []OutsideCall
 	OutsideCount int
-	// Images are what it did to rows; NoImages says why they are not there, "" where nobody
-	// has noted it.
-	Images   []journal.Image
+	// Images are what it did to rows, nil where there are none; NoImages says why they are not there,
+	// "" where nobody has noted it.
+	Images   journal.Pages
 	NoImages string
 }
 

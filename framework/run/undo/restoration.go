@@ -32,16 +32,7 @@ type Report struct {
 
 // Action is what the run did to the row, "" where it is as it was.
 func (r *Row) Action() string {
-	first, last := r.Images[0].Action, r.Images[len(r.Images)-1].Action
-	switch {
-	case first == created && last == deleted:
-		return ""
-	case first == created:
-		return created
-	case last == deleted:
-		return deleted
-	}
-	return updated
+	return netAction(letter(r.Images[0].Action), letter(r.Images[len(r.Images)-1].Action))
 }
 
 // Actions of images.
@@ -69,8 +60,9 @@ type Restoration struct {
 	Rows []*Row
 	// Skip leaves fields as they are that somebody changed since; else they are a conflict.
 	Skip bool
-	// Row returns a row that the same undo restores, nil for others.
-	Row func(set, entity, id string) *Row
+	// Fate returns what the run did to a row that the same undo restores, and whether it is restored
+	// already; "" for others.
+	Fate func(set, entity, id string) (action string, restored bool)
 }
 
 type restorationKey struct{}

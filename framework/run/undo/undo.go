@@ -2,16 +2,13 @@ package undo
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/internal/course"
-	"github.com/koan-go/koan/framework/run/store"
 )
 
 // Undos knows the runs of an engine that can be undone.
@@ -59,7 +56,7 @@ func (k *Kept) refusal(v *catalog.View) error {
 		if k.OutsideCount == 0 {
 			return f.WithHint("There is nothing to undo.")
 		}
-		return f.WithDetails(map[string]any{"notUndone": k.outside(v)}).
+		return f.WithDetails(map[string]any{"notUndone": k.outside(v, 0)}).
 			WithHint("`notUndone` in the details is what it did outside, which only a call outside can make good.")
 	}
 	changed := "nothing"
@@ -111,24 +108,6 @@ type Kind struct {
 	Message string `json:"message"`
 }
 
-// kindsOf says something of the entities of rows, once of each.
-func (x *restorer) kindsOf(rows []*Row, message string) (out []Kind) {
-	v, who := x.a.Run().View(), x.a.Run().Principal()
-	for _, r := range rows {
-		k := Kind{r.Entity, r.Set, message}
-		if !v.Knows(r.Entity) {
-			k.Entity = ""
-		}
-		if !who.MayName(r.Set) {
-			k.Set = ""
-		}
-		if !slices.Contains(out, k) {
-			out = append(out, k)
-		}
-	}
-	return out
-}
-
 // Outside is what an undo does not reach: calls with an effect outside, and rows that belong to
 // no entity.
 type Outside struct {
@@ -137,8 +116,8 @@ type Outside struct {
 	Message string `json:"message"`
 }
 
-// outside lists what an undo of the run does not reach.
-func (k *Kept) outside(v *catalog.View) []Outside {
+// outside lists what an undo of the run does not reach: unnamed is how many of its images belong to no row of an entity.
+func (k *Kept) outside(v *catalog.View, unnamed int) []Outside {
 	out := []Outside{}
 	made := 0
 	for _, c := range k.Outside {
@@ -158,12 +137,6 @@ func (k *Kept) outside(v *catalog.View) []Outside {
 	case more > 1:
 		out = append(out, Outside{Message: fmt.Sprintf("%d more calls had an effect outside the data", more)})
 	}
-	unnamed := 0
-	for i := range k.Images {
-		if k.Images[i].Entity == "" {
-			unnamed++
-		}
-	}
 	if unnamed > 0 {
 		often := "once"
 		if unnamed > 1 {
@@ -174,293 +147,8 @@ func (k *Kept) outside(v *catalog.View) []Outside {
 	return out
 }
 
-// rows are the rows that the run changed, the newest change first.
-func (k *Kept) rows() []*Row {
-	known := map[[3]string]*Row{}
-	var out []*Row
-	for _, image := range k.Images {
-		if image.Entity == "" {
-			continue
-		}
-		key := [3]string{image.Set, image.Entity, image.ID}
-		r := known[key]
-		if r == nil {
-			r = &Row{Entity: image.Entity, Set: image.Set, ID: image.ID}
-			known[key] = r
-		} else {
-			out = slices.DeleteFunc(out, func(other *Row) bool { return other == r })
-		}
-		r.Images = append(r.Images, image)
-		out = append(out, r)
-	}
-	slices.Reverse(out)
-	return slices.DeleteFunc(out, func(r *Row) bool { return r.Action() == "" })
-}
-
 // Options say how a run is undone.
 type Options struct {
 	// Skip leaves what somebody changed since as it is; else it is a conflict.
 	Skip bool
-}
-
-// restorer is one attempt at undoing a run.
-type restorer struct {
-	*Kept
-	a    *run.Attempt
-	opts Options
-	rows []*Row
-	kept []*Row // that record what happened
-	by   map[[3]string]*Row
-	// carried are rows that nobody may write, and that rules of the app have written: by the
-	// row with whose call they are restored.
-	carried map[*Row][]*Row
-}
-
-// Restore undoes a run within an attempt of another, by calls of the operations that its caller
-// would need for the same. It ends in conflict where something was changed since.
-func (k *Kept) Restore(ctx context.Context, a *run.Attempt, o Options) (*Result, error) {
-	x := &restorer{Kept: k, a: a, opts: o, rows: k.rows(), by: map[[3]string]*Row{}, carried: map[*Row][]*Row{}}
-	for _, r := range x.rows {
-		x.by[[3]string{r.Set, r.Entity, r.ID}] = r
-	}
-	x.rows, x.kept = x.partKept(x.rows)
-	if err := x.admit(); err != nil {
-		return nil, err
-	}
-	places, err := x.restore(ctx)
-	if fault.CodeOf(err) == fault.CrossSet {
-		return nil, fault.New(fault.CrossSet, "the run wrote to several sets, each with a commit of its own, and an undo is one transaction").
-			WithHint("Make the opposite changes with a script that is sent with `atomic: false`.")
-	}
-	if err != nil {
-		return nil, err
-	}
-	if len(places) > 0 && !o.Skip {
-		return nil, conflict(places)
-	}
-	unread := slices.DeleteFunc(slices.Clone(x.rows), func(r *Row) bool { return !r.Unread })
-	return &Result{
-		Undone: k.Run, Skipped: append([]Place{}, places...), NotUndone: k.outside(a.Run().View()),
-		Kept:   x.kindsOf(x.kept, "its rows record what happened, and stay"),
-		Unread: x.kindsOf(unread, "fields that you may not read are restored where nobody has changed them since"),
-	}, nil
-}
-
-// partKept parts rows from those that record what happened.
-func (x *restorer) partKept(rows []*Row) (restored, kept []*Row) {
-	for _, r := range rows {
-		if resource := x.a.Run().View().Snapshot().Resource(r.Entity); resource != nil && resource.Kept {
-			kept = append(kept, r)
-			continue
-		}
-		restored = append(restored, r)
-	}
-	return restored, kept
-}
-
-// maxRounds bounds how often rows are tried again that wait for others.
-const maxRounds = 32
-
-// restore restores rows, those again that wait for others as long as that leads on. It returns
-// the places that are not as they were.
-func (x *restorer) restore(ctx context.Context) (places []Place, err error) {
-	left := x.rows
-	refused := map[*Row][]Place{}
-	for round := 0; len(left) > 0 && round < maxRounds; round++ {
-		var again []*Row
-		progress := false
-		for _, r := range left {
-			restored, waited := r.Restored, x.waiting(r)
-			conflicts, err := x.call(ctx, r)
-			if err != nil {
-				return nil, err
-			}
-			refused[r] = conflicts
-			waits := x.waiting(r)
-			progress = progress || conflicts == nil && (!restored || waits < waited)
-			if !r.Restored || waits > 0 {
-				again = append(again, r)
-			}
-		}
-		if left = again; !progress {
-			break
-		}
-		slices.Reverse(left) // a chain of rows that wait for each other is over in two rounds then
-	}
-	for _, r := range x.rows {
-		places = append(places, refused[r]...)
-		for _, one := range append([]*Row{r}, x.carried[r]...) {
-			for _, p := range slices.Concat(one.Left, one.Waiting) {
-				p.Passing = true
-				places = append(places, p)
-			}
-		}
-	}
-	return x.disclosed(places), nil
-}
-
-// disclosed returns places as the caller may hear of them. Of rows that rules of the app have
-// written and that it may not see, only what keeps the rest from being restored is said.
-func (x *restorer) disclosed(places []Place) (out []Place) {
-	v := x.a.Run().View()
-	for _, p := range places {
-		switch {
-		case p.Entity == "" && p.Passing:
-			continue
-		case p.Entity == "" || !v.Knows(p.Entity):
-			p = Place{Entity: store.HiddenEntity, Set: p.Set, Message: "a row of it keeps the run from being undone"}
-		}
-		out = append(out, p)
-	}
-	return out
-}
-
-// waiting counts the references of a row, and of those that it carries, to rows that are not there yet.
-func (x *restorer) waiting(r *Row) int {
-	n := len(r.Waiting)
-	for _, one := range x.carried[r] {
-		n += len(one.Waiting)
-	}
-	return n
-}
-
-// call restores a row, and returns the places that keep it from that.
-func (x *restorer) call(ctx context.Context, r *Row) ([]Place, error) {
-	op, input := x.operation(r)
-	restoration := &Restoration{
-		Rows: append([]*Row{r}, x.carried[r]...), Skip: x.opts.Skip,
-		Row: func(set, entity, id string) *Row { return x.by[[3]string{set, entity, id}] },
-	}
-	_, err := x.a.Invoke(With(ctx, restoration), x.a.Next(), catalog.EntityID(r.Entity, op), input)
-	if err == nil {
-		return nil, nil
-	}
-	if run.Ends(err) {
-		return nil, err
-	}
-	f := fault.From(err)
-	if p, ok := f.Details.([]Place); ok && f.Code == fault.Conflict {
-		return p, nil
-	}
-	return nil, x.explain(r, f)
-}
-
-// explain says of which row a fault is.
-func (x *restorer) explain(r *Row, f *fault.Fault) error {
-	switch f.Code {
-	case fault.ToolNotFound, fault.Forbidden, fault.UnknownSet, fault.Unauthorized:
-	default:
-		return f
-	}
-	name := x.nameOf(r)
-	why := ""
-	if f.Code == fault.Forbidden {
-		why = ": " + f.Message
-	}
-	return fault.Newf(fault.Forbidden, "undoing the run would %s %s, and you may not%s", opposite[r.Action()], name, why).
-		WithHint("An undo needs the rights to each of its changes. Somebody who has them must undo the run.").WithPath(at).Because(f)
-}
-
-// nameOf says what a row is, for messages: not which, since the caller may not know that it is
-// there.
-func (x *restorer) nameOf(r *Row) string {
-	a := x.a.Run()
-	if !a.View().Knows(r.Entity) || !a.Principal().MayName(r.Set) {
-		return "something that you may not see"
-	}
-	return "a " + r.Entity
-}
-
-var opposite = map[string]string{created: "delete", updated: "change back", deleted: "store again"}
-
-// operations are those by which a row is restored, the first that its entity has.
-var operations = map[string][]string{
-	created: {"delete", "delete-many"},
-	updated: {"patch", "upsert", "upsert-many"},
-	deleted: {"upsert", "upsert-many", "create"},
-}
-
-// origins are the operations by which a caller can have changed a row.
-var origins = map[string][]string{
-	created: {"create", "upsert", "upsert-many"},
-	updated: {"patch", "upsert", "upsert-many", "update-by-query"},
-	deleted: {"delete", "delete-many", "delete-by-query"},
-}
-
-// onlyApp reports whether no operation does to an entity what the run did, so that rules of
-// the app did it.
-func (x *restorer) onlyApp(r *Row) bool {
-	offered := x.a.Run().View().Snapshot()
-	return !slices.ContainsFunc(origins[r.Action()], func(name string) bool { return offered.Operation(catalog.EntityID(r.Entity, name)) != nil })
-}
-
-// operation returns the operation that restores a row, and its input: "" where its entity has
-// none.
-func (x *restorer) operation(r *Row) (op string, input json.RawMessage) {
-	offered := x.a.Run().View().Snapshot()
-	for _, name := range operations[r.Action()] {
-		if offered.Operation(catalog.EntityID(r.Entity, name)) != nil {
-			op = name
-			break
-		}
-	}
-	resource := offered.Resource(r.Entity)
-	if op == "" || resource == nil {
-		return op, nil
-	}
-	in := map[string]any{"set": r.Set}
-	model := map[string]any{resource.Key.Name: r.ID}
-	switch op {
-	case "delete":
-		in["id"] = r.ID
-	case "delete-many":
-		in["ids"] = []string{r.ID}
-	case "patch":
-		in["id"], in["changes"] = r.ID, map[string]any{}
-	case "upsert", "create":
-		in["model"] = model
-	case "upsert-many":
-		in["models"] = []any{model}
-	}
-	input, err := json.Marshal(in)
-	if err != nil {
-		panic(err) // strings have JSON
-	}
-	return op, input
-}
-
-// admit finds for each row who restores it. Where no operation does what the run did, as with
-// read-only entities, rules of the app did it: such rows are restored with a row beside them.
-func (x *restorer) admit() error {
-	v := x.a.Run().View()
-	var direct, carried []*Row
-	var gone []Place
-	for _, r := range x.rows {
-		resource := v.Snapshot().Resource(r.Entity)
-		op, _ := x.operation(r)
-		switch {
-		case resource == nil:
-			gone = append(gone, Place{Entity: store.HiddenEntity, Set: r.Set, Message: "the app does not have this entity any more"})
-		case op != "":
-			direct = append(direct, r)
-		case x.onlyApp(r):
-			carried = append(carried, r)
-		default:
-			return fault.Newf(fault.Forbidden, "undoing the run would %s %s, and no operation of it does that", opposite[r.Action()], x.nameOf(r)).
-				WithHint("The app does not offer this operation to anybody. Make the opposite changes with a script.").WithPath(at)
-		}
-	}
-	if len(gone) > 0 {
-		return conflict(gone)
-	}
-	for _, r := range carried {
-		i := slices.IndexFunc(direct, func(d *Row) bool { return d.Set == r.Set })
-		if i < 0 {
-			return fault.Newf(fault.Forbidden, "the run changed %s alone, which only the app changes so", x.nameOf(r)).
-				WithHint("Only the app itself can change them.").WithPath(at)
-		}
-		x.carried[direct[i]] = append(x.carried[direct[i]], r)
-	}
-	x.rows = direct
-	return nil
 }

@@ -21,7 +21,7 @@ type Share struct {
 }
 
 // spareShare is the share of what one run may hold that may be spare.
-const spareShare = 3
+const spareShare = 2
 
 // Share opens a share.
 func (c *Account) Share() *Share { return &Share{account: c} }
@@ -57,6 +57,17 @@ func (s *Share) TakeSpare(n int64) bool {
 	}
 	s.spare, s.used = s.spare+n, s.used+n
 	return true
+}
+
+// GiveSpare takes n spare bytes off the count, unless all of them were dropped.
+func (s *Share) GiveSpare(n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended || s.noSpare {
+		return
+	}
+	s.spare, s.used = s.spare-n, s.used-n
+	s.account.Give(n)
 }
 
 // KeepsSpare reports whether the spare bytes have not been dropped.

@@ -27,8 +27,11 @@ func TestSpareGivesWay(t *testing.T) {
 func TestSpareIsBounded(t *testing.T) {
 	account := budget.New(90, 90).Open()
 	share := account.Share()
-	require.True(t, share.TakeSpare(30))
+	require.True(t, share.TakeSpare(45))
+	share.GiveSpare(10)
+	require.True(t, share.TakeSpare(10))
 	require.False(t, share.TakeSpare(1))
 	require.False(t, share.KeepsSpare())
-	require.EqualValues(t, 90, account.Free())
+	share.GiveSpare(10)
+	require.EqualValues(t, 90, account.Free(), "what was dropped is given back once")
 }

@@ -105,7 +105,11 @@ func (p *Progress) NextCommit() int {
 func (p *Progress) AddImages(more store.Images) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.images = p.images.And(more)
+	all, err := p.images.And(more)
+	if err != nil { // the commit is over
+		all = store.Images{Incomplete: true}
+	}
+	p.images = all
 }
 
 // Images returns what was done to rows, as far as it is committed, in the order of the commits.

@@ -133,9 +133,9 @@ func (g *Group) Images(ctx context.Context) (out store.Images, err error) {
 		if err != nil || !complete {
 			return store.Images{Incomplete: !complete}, err
 		}
-		out.Images, out.Apart = append(out.Images, images...), out.Apart || !t.spansSets()
-		if out.Lasting == "" {
-			out.Lasting = imager.Irreversible()
+		out, err = out.And(store.Images{Images: images, Lasting: imager.Irreversible(), Apart: !t.spansSets()})
+		if err != nil {
+			return store.Images{}, err
 		}
 	}
 	return out, nil
