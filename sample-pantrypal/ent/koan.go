@@ -1832,7 +1832,7 @@ func koanKindPlannedMeal() *shim.Kind {
 					{Name: "name", Description: "What it is where it has no recipe: eating out, soup at grandma's. Without it, the name of the leftover.", Type: "string", Nullable: true, Example: json.RawMessage(`"Eating out"`), MaxLength: new(int(120))},
 					{Name: "planId", Type: "id", Nullable: true, Edge: "plan"},
 					{Name: "recipeId", Type: "id", Nullable: true, Edge: "recipe"},
-					{Name: "leftoverId", Description: "What is left of another meal and is eaten at this one: cooked takes its servings.", Type: "id", Nullable: true, Edge: "leftover"},
+					{Name: "leftoverId", Description: "A leftover of another meal, eaten at this one: cooked takes its servings.", Type: "id", Nullable: true, Edge: "leftover"},
 				},
 				Edges: []catalog.Edge{
 					{Name: "plan", Target: "MealPlan", Reference: "planId"},

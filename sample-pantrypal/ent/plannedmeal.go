@@ -42,7 +42,7 @@ type PlannedMeal struct {
 	PlanID *string `json:"plan_id,omitempty"`
 	// RecipeID holds the value of the "recipe_id" field.
 	RecipeID *string `json:"recipe_id,omitempty"`
-	// What is left of another meal and is eaten at this one: cooked takes its servings.
+	// A leftover of another meal, eaten at this one: cooked takes its servings.
 	LeftoverID *string `json:"leftover_id,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the PlannedMealQuery when eager-loading is set.

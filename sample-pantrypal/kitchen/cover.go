@@ -69,7 +69,7 @@ type covered struct {
 	Missing   []lack   `json:"missing"   jsonschema_description:"there is too little of it"`
 	Unclear   []lack   `json:"unclear"   jsonschema_description:"some of it is there, and amounts cannot be compared"`
 	Staples   []string `json:"staples"   jsonschema_description:"staples that are not in the house"`
-	Swaps     []swap   `json:"swaps"     jsonschema_description:"what of the house can stand in for something that is missing; nothing of it is taken"`
+	Swaps     []swap   `json:"swaps"     jsonschema_description:"what of the house can stand in for something that is missing; the stock stays as it is"`
 	Conflicts []string `json:"conflicts" jsonschema_description:"whom it does not suit, and why"`
 	Allergies []string `json:"allergies" jsonschema_description:"those of the conflicts that are allergies"`
 	FoodIDs   []string `json:"foodIds"`

@@ -103,7 +103,7 @@ func (PlannedMeal) Fields() []ent.Field {
 		field.String("plan_id").Optional().Nillable(),
 		field.String("recipe_id").Optional().Nillable(),
 		field.String("leftover_id").Optional().Nillable().
-			Comment("What is left of another meal and is eaten at this one: cooked takes its servings."),
+			Comment("A leftover of another meal, eaten at this one: cooked takes its servings."),
 	}
 }
 
