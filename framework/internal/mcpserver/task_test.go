@@ -75,11 +75,13 @@ func gardenTasks(t testing.TB) (*garden, mcpserver.Options) {
 
 func TestLongCallBecomesTask(t *testing.T) {
 	g, o := gardenTasks(t)
-	w := dial(t, o)
-	quick := w.call(callAs(takesTasks, "plant.get-by-id", `{"id":"p1"}`))
+	patient := options(t, newGarden())
+	patient.TaskAfter = time.Minute
+	quick := dial(t, patient).call(callAs(takesTasks, "plant.get-by-id", `{"id":"p1"}`))
 	require.Contains(t, string(quick.Result), `"resultType":"complete"`)
 	quick.tool(t)
 
+	w := dial(t, o)
 	made := w.call(callAs(takesTasks, "lab.slow", `{}`)).task(t)
 	require.Equal(t, []string{"task", "working"}, []string{made.ResultType, made.Status})
 	require.NotEmpty(t, made.TaskID)
