@@ -145,7 +145,11 @@ func TestFaults(t *testing.T) {
 		"a regular expression":       {"/^(a+)+$/.test('a'.repeat(40) + 'b')", "", fault.Timeout, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, _ := execute(t, job(c.code))
+			j := job(c.code)
+			if c.of == fault.Timeout {
+				j.Limits.CPUMs = 500
+			}
+			r, _ := execute(t, j)
 			if c.of == "" {
 				return
 			}

@@ -142,7 +142,7 @@ func TestHostileScriptsEnd(t *testing.T) {
 			j := job(c.code)
 			j.Limits = wire.Limits{CPUMs: 500}
 			if !slices.Contains(c.of, fault.Timeout) { // what ends it comes first, also on a busy machine
-				j.Limits.CPUMs = 20_000
+				j.Limits.CPUMs = patience
 			}
 			began := time.Now()
 			r, _ := execute(t, j)

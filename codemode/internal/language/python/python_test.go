@@ -129,10 +129,15 @@ var bindings = wire.Bindings{
 	Servers:   []wire.Server{{ID: "github", Name: "GitHub", Tools: []wire.Tool{{Name: "list-issues", Export: "listIssues", ID: "upstream::github::list-issues"}, {Name: "search", Export: "search", ID: "upstream::github::search"}, {Name: "fail", Export: "fail", ID: "upstream::github::fail"}}}, {ID: "koan", Ordered: true, Tools: []wire.Tool{{Name: "todo.collection", Export: "todoCollection", ID: "koan::Todo.collection"}}}},
 }
 
+// patience is how many milliseconds of CPU time scripts get that are not stopped by it: so much that nothing else
+// on a busy machine stops them before.
+const patience = 20_000
+
 func job(code string) *wire.Job {
 	return &wire.Job{
 		Task: wire.Execute, Code: code, Language: "python", Args: json.RawMessage(`{"name":"Koan","list":[{"a":1}]}`), Principal: "tester",
 		Occasion: wire.Occasion{RunID: "r1", Set: "default", NowMs: 1_700_000_000_000, Seed: 7}, Bindings: bindings,
+		Limits: wire.Limits{CPUMs: patience},
 	}
 }
 

@@ -118,7 +118,11 @@ func TestFaults(t *testing.T) {
 		"a wait without an end":           {"await asyncio.Future()", "", fault.NeverSettled, 1, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, _ := execute(t, job(c.code))
+			j := job(c.code)
+			if c.of == fault.Timeout {
+				j.Limits.CPUMs = 500
+			}
+			r, _ := execute(t, j)
 			require.NotNil(t, r.Fault)
 			require.Equal(t, c.of, r.Fault.Code, "%+v", r.Fault)
 			if c.message != "" {
