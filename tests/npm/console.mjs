@@ -247,8 +247,8 @@ const stories = {
         return !known.includes(text) && text;
       }, { polling: 30 }, codes).then((h) => h.jsonValue()));
     }
-    const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8").match(/```js\n([^]*?)```/)[1];
-    for (const code of [...codes, readme]) {
+    const sheet = readFileSync(new URL("../../docs/reference/cheatsheet.md", import.meta.url), "utf8").match(/```js\n([^]*?)```/)[1];
+    for (const code of [...codes, sheet]) {
       await write(p, code.replace(/\u00a0/g, " ") + "\nSDK.Nobody;"); // which says that the check is done
       const found = await p.waitForFunction(() => {
         const marks = [...document.querySelector(".pane .editor").shadowRoot.querySelectorAll(".cm-lintRange")].map((m) => m.innerText);

@@ -57,6 +57,7 @@ func TestRecordedRowsEndTheRunBeforeTheyAreWritten(t *testing.T) {
 		return
 	}
 	a := start(t, ent.Entities())
+	a.engine = run.NewEngine(run.Options{MaxBytes: 24 << 20})
 	a.call("Todo.upsert-many", `{"models":[{"id":"a","title":"a"},{"id":"b","title":"b"}]}`)
 	text, err := json.Marshal(strings.Repeat("y", 4_000_000))
 	require.NoError(t, err)
