@@ -206,7 +206,7 @@ func TestRunThatIsInterrupted(t *testing.T) {
 		var out strings.Builder
 		cmd.Stdout = &out
 		require.NoError(t, cmd.Start())
-		time.Sleep(time.Second) // it has begun
+		time.Sleep(5 * time.Second) // it has begun, on a busy machine too: until it ends it says nothing
 		require.NoError(t, cmd.Process.Signal(sig))
 		_ = cmd.Wait()
 		require.Equal(t, 1, cmd.ProcessState.ExitCode())
