@@ -154,4 +154,13 @@ func TestWebNamesAllergies(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, status, "%s", text)
 	_, _, text = w.do("GET", "/recipes/shakshuka", "")
 	require.NotContains(t, text, "anyway")
+
+	// What is left of it is no other dish.
+	status, _, text = w.do("POST", "/api/actions/cooked", `{"recipe": "Peanut Noodles", "leftovers": 2}`, "Content-Type", "application/json")
+	require.Equal(t, http.StatusOK, status, "%s", text)
+	var noted struct{ LeftoverID string }
+	require.NoError(t, json.Unmarshal([]byte(text), &noted))
+	status, _, text = w.do("POST", "/meals", "leftover="+noted.LeftoverID+"&servings=2")
+	require.Equal(t, http.StatusBadRequest, status)
+	require.Contains(t, text, "Alex is allergic to peanuts")
 }

@@ -41,7 +41,7 @@ func databaseCommands(stdout, stderr io.Writer, status *int, failure *error) []*
 		{"import", "import FILE --entity ENTITY --database sqlite:FILE|postgres://... | --schema DIR", "Take rows from a file, as one run", "  koan import customers.csv --entity Customer --dry-run --database sqlite:shop.db"},
 		{"backup", "backup DIR --schema DIR", "Copy the data of ent schemas, while it is served", ""},
 		{"restore", "restore DIR --schema DIR", "Bring a backup back", ""},
-		{"approve", "approve [PLAN] --database sqlite:FILE|postgres://... | --schema DIR", "Show what a run wants to change, and approve or deny it", "  koan approve --database sqlite:shop.db\n  koan approve 01a1b9 --yes --database sqlite:shop.db"},
+		{"approve", "approve PLAN --database sqlite:FILE|postgres://... | --schema DIR", "Show what a run wants to change, and approve or deny it", "  koan approve --list --database sqlite:shop.db\n  koan approve PLAN --yes --database sqlite:shop.db"},
 		{"runs", "runs --database sqlite:FILE|postgres://... | --schema DIR", "List runs from the journal, the latest first", ""},
 		{"undo", "undo RUN --database sqlite:FILE|postgres://... | --schema DIR", "Restore what a run changed", "  koan undo RUN --dry-run --database sqlite:shop.db"},
 		{"replay", "replay RUN --database sqlite:FILE|postgres://... | --schema DIR", "Replay a recorded run and report whether it does the same", ""},

@@ -22,6 +22,7 @@ type leftover struct {
 	Place      string   `json:"place"`
 	BestBefore *string  `json:"bestBefore" jsonschema:"nullable"`
 	Conflicts  []string `json:"conflicts"  jsonschema_description:"whom it does not suit, and why"`
+	Allergies  []string `json:"allergies"  jsonschema_description:"those of the conflicts that are allergies"`
 }
 
 type leftoversOut struct {
@@ -92,8 +93,8 @@ func findLeftovers(ctx context.Context, call framework.Call, in leftoversIn) (le
 		if r.Meal != nil && r.Meal.RecipeID != "" {
 			lines = recipes[r.Meal.RecipeID].Ingredients
 		}
-		conflicts, _ := h.conflicts(lines)
-		out.Leftovers = append(out.Leftovers, leftover{r.ID, r.Name, float(left), r.Place, r.BestBefore, conflicts})
+		conflicts, allergies := h.conflicts(lines)
+		out.Leftovers = append(out.Leftovers, leftover{r.ID, r.Name, float(left), r.Place, r.BestBefore, conflicts, allergies})
 	}
 	return out, nil
 }

@@ -188,18 +188,46 @@ func planMeal(v *visit) (done, error) {
 	if n, _ := in["servings"].(float64); n <= 0 || n > maxServings {
 		return done{}, fault.Newf(fault.InvalidPayload, "A meal is planned for more than 0 and at most %d portions.", maxServings).WithPath("/servings")
 	}
-	if v.FormValue("anyway") == "" && in["recipeId"] != nil {
-		who, err := v.covering(recipe, in["servings"])
-		if err != nil {
+	if v.FormValue("anyway") == "" {
+		if err := v.admitMeal(in); err != nil {
 			return done{}, err
-		}
-		if len(who.Allergies) > 0 {
-			return done{}, fault.Newf(fault.InvalidPayload, "It does not suit everybody: %s.", strings.Join(who.Allergies, "; ")).WithPath("/recipe").
-				WithHint("The recipe's page plans it anyway.")
 		}
 	}
 	run, err := v.submit(catalog.EntityID("PlannedMeal", "upsert"), map[string]any{"model": in}, nil)
 	return done{v.back("/"), "planned", run}, err
+}
+
+// admitMeal refuses a meal that somebody of the household is allergic to. Of what has only a name nobody knows.
+func (v *visit) admitMeal(in map[string]any) error {
+	recipe, _ := in["recipeId"].(string)
+	if id, _ := in["leftoverId"].(string); id != "" {
+		var out struct {
+			Leftovers []struct {
+				LeftoverID string
+				Allergies  []string
+			}
+		}
+		if _, err := v.action("find-leftovers", map[string]any{"date": in["date"]}, &out); err != nil {
+			return err
+		}
+		for _, l := range out.Leftovers {
+			if l.LeftoverID == id && len(l.Allergies) > 0 {
+				return fault.Newf(fault.InvalidPayload, "It does not suit everybody: %s.", strings.Join(l.Allergies, "; ")).WithPath("/leftover").WithHint("Choose something else.")
+			}
+		}
+	}
+	if recipe == "" {
+		return nil
+	}
+	who, err := v.covering(recipe, in["servings"])
+	if err != nil {
+		return err
+	}
+	if len(who.Allergies) > 0 {
+		return fault.Newf(fault.InvalidPayload, "It does not suit everybody: %s.", strings.Join(who.Allergies, "; ")).WithPath("/recipe").
+			WithHint("The recipe's page plans it anyway.")
+	}
+	return nil
 }
 
 // changeMeal moves a meal, changes for how many or what it is, or drops it.

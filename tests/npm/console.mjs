@@ -50,7 +50,7 @@ async function page(viewport = wide, context = browser) {
     globalThis.violations = [];
     addEventListener("securitypolicyviolation", (e) => violations.push(e.violatedDirective + " " + e.blockedURI));
   });
-  p.setDefaultTimeout(30_000);
+  p.setDefaultTimeout(60_000); // the editor compiles in the browser, which a busy machine slows down
   return p;
 }
 async function sane(p) {
@@ -73,8 +73,14 @@ async function open(p, path) {
   await settled(p);
 }
 const says = (p, text, selector = "main") => p.waitForFunction((s, t) => document.querySelector(s)?.innerText.includes(t), { polling: 30 }, selector, text);
+// still waits until an element stays where it is: a click is at a point, which a notice that appears can move.
+const still = async (e) => {
+  const at = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(JSON.stringify(e.getBoundingClientRect())))));
+  for (let was, is = await at(); was !== is; ) [was, is] = [is, await at()];
+};
 const press = async (p, text, selector = "button, a.button") => {
   const found = await p.waitForFunction((s, t) => [...document.querySelectorAll(s)].find((b) => b.innerText.trim().startsWith(t) && !b.disabled && b.checkVisibility()), { polling: 30 }, selector, text);
+  await found.evaluate(still);
   await found.asElement().click();
 };
 const chord = async (p, ...keys) => {
@@ -532,7 +538,7 @@ const stories = {
     const labels = async () => (await call("GET", "/api/todo/r?with=labels")).labels.map((l) => l.id);
     await put(p, "#add-labels", label);
     await press(p, "Add", "form[aria-label='Add to labels'] button");
-    await says(p, "Urgent", "aside");
+    await says(p, "Urgent", "aside li"); // beside the input it stands as soon as the id is known
     same(await labels(), [label], "the labels");
     same(await p.$eval("#field-notes", (f) => f.value), "being typed", "the form");
     await (await p.waitForSelector("aside button[aria-label^='Remove Urgent']:not(:disabled)")).click();

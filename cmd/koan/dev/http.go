@@ -77,7 +77,7 @@ func (f *httpFront) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// open returns what is closed when a process serves. f.mu is locked.
+// open returns what is closed when a process serves. The caller holds f.mu.
 func (f *httpFront) open() chan struct{} {
 	if f.serving == nil {
 		f.serving = make(chan struct{})

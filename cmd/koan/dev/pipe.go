@@ -26,8 +26,8 @@ type pipeFront struct {
 	out  io.Writer
 	errs io.Writer
 
-	// sending and telling keep lines whole and in order: those to a process, and those to the client. Neither
-	// is locked while f.mu is, so that one who does not read holds nobody up but those who write to it.
+	// sending and telling keep lines whole and in order: those to a process, and those to the client. Nobody
+	// who holds f.mu waits for either, so a peer that does not read holds up only those who write to it.
 	sending, telling sync.Mutex
 
 	mu      sync.Mutex
@@ -95,7 +95,7 @@ func (f *pipeFront) run(ctx context.Context) error {
 	}
 }
 
-// underWay returns how many requests will have an answer. f.mu is locked.
+// underWay returns how many requests will have an answer. The caller holds f.mu.
 func (f *pipeFront) underWay() (n int) {
 	for _, endless := range f.pending {
 		if !endless {
@@ -132,7 +132,7 @@ func (f *pipeFront) fromClient(line []byte) {
 	}
 }
 
-// forward gives a line of the client to a process. f.sending is locked.
+// forward sends a line from the client to a process. The caller holds f.sending.
 func (f *pipeFront) forward(p *process, line []byte) {
 	if f.expects(line) {
 		_, _ = p.in.Write(line) // where it has ended, its end answers

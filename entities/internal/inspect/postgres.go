@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -44,15 +45,29 @@ func (d *Database) OmitUnreadable(ctx context.Context, q Querier) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			if err != nil {
+			if isOfView(err) {
 				d.omit(r.Qualified(), "the view cannot be read: "+err.Error())
 				continue
+			}
+			if err != nil {
+				return err
 			}
 		}
 		kept = append(kept, r)
 	}
 	d.Relations = kept
 	return nil
+}
+
+// isOfView reports whether an error is the server's answer about a view, and not that it cannot answer: the
+// connection broke (class 08), it lacks resources (53), it stops (57P), its system failed (58).
+func isOfView(err error) bool {
+	var answer interface{ SQLState() string }
+	if !errors.As(err, &answer) {
+		return false
+	}
+	state := answer.SQLState()
+	return !slices.ContainsFunc([]string{"08", "53", "57P", "58"}, func(class string) bool { return strings.HasPrefix(state, class) })
 }
 
 // postgresCatalog is a database that is being read.

@@ -30,14 +30,21 @@ async function asset(request) {
   return (await caches.match(request)) ?? fetch(request);
 }
 
-async function list({ request, clientId }) {
+// The page of the list that was opened last. A worker that has started since knows none.
+let shown = "";
+
+async function list({ request, clientId, resultingClientId }) {
+  const page = resultingClientId || clientId;
+  if (request.mode === "navigate") shown = page;
   const cache = await caches.open(CACHE), id = new URL(request.url).searchParams.get("list");
   const own = id ? "/shopping?list=" + encodeURIComponent(id) : "/shopping";
   try {
     const r = await fetch(request);
-    // It is kept as the one seen last too, unless a page asked for it that was left meanwhile.
-    const seen = request.mode === "navigate" || (await clients.get(clientId));
-    if (r.ok && !r.redirected) for (const at of new Set(seen ? [own, "/shopping"] : [own])) await cache.put(at, r.clone());
+    if (!r.ok || r.redirected) return r;
+    if (own !== "/shopping") await cache.put(own, r.clone());
+    // It is kept as the one seen last too, unless another was opened meanwhile: a page that is left asks and
+    // is there until the next one has begun.
+    if (shown ? page === shown : await clients.get(page)) await cache.put("/shopping", r.clone());
     return r;
   } catch {
     return (await cache.match(own)) ?? (await cache.match("/shopping")) ?? Response.error();
