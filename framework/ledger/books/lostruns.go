@@ -3,6 +3,7 @@ package books
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -26,7 +27,9 @@ func (j *Journal) recover(ctx context.Context) {
 	defer stop()
 	rows, err := j.open(ctx)
 	if err == nil {
-		err = j.repair(ctx, rows)
+		if err = j.repair(ctx, rows); err == nil {
+			err = j.recordIntents(ctx, rows)
+		}
 		_ = rows.Close()
 	}
 	if err != nil {
@@ -98,6 +101,24 @@ func (j *Journal) recordUnsettled(ctx context.Context, dead *ledger.Dead, begun,
 		found[u.Run] = r
 	}
 	return err
+}
+
+// recordIntents records what processes have left unsettled that were killed before they could write that
+// they exist.
+func (j *Journal) recordIntents(ctx context.Context, rows *ledger.Journal) error {
+	if j.keys.commits == nil {
+		return nil
+	}
+	sets, err := j.backend.Sets(ctx)
+	if err != nil {
+		return err
+	}
+	found := map[string]journal.Record{}
+	unheard := &ledger.Dead{Since: time.Now()}
+	if err := j.recordUnsettled(ctx, unheard, nil, found, sets); err != nil || len(found) == 0 {
+		return err
+	}
+	return rows.Bury(ctx, unheard, slices.Collect(maps.Values(found)))
 }
 
 // receiptsOf returns which of some runs have a receipt in one of their sets.
