@@ -8,13 +8,14 @@ import (
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/framework/database/sqltext"
+	"github.com/koan-go/koan/framework/database/words"
 	"github.com/koan-go/koan/framework/fault"
 )
 
 // The limits of one search.
 const (
 	MaxQuery = 200 // characters
-	MaxWords = 8
+	MaxWords = words.Max
 )
 
 // Words is a checked search: every word has to start a word of some searchable
@@ -90,11 +91,44 @@ func (w *Words) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
 		b.Raw(truth(!negate))
 		return
 	}
-	// What is not found cannot be looked up.
-	if b.Indexed && !negate && w.index != nil && b.Dialect.Find(b, w.index, a, w.words) {
-		b.Raw(" AND ")
+	sure := false
+	if b.Indexed && !negate && w.index != nil { // what is not found cannot be looked up
+		var found bool
+		if found, sure = b.Dialect.Find(b, w.index, a, w.words); found {
+			b.Raw(" AND ")
+		}
 	}
-	b.Raw("((")
+	if sure && len(w.columns) == len(w.index.Columns) { // the others need not be read: their words are in these columns
+		b.Raw("CASE WHEN ") // SQLite evaluates the second part of an OR first where the first asks another table
+		b.Dialect.Unknown(b, w.index, a)
+		b.Raw(" THEN ")
+		defer b.Raw(" ELSE " + truth(true) + " END")
+	}
+	b.Raw("(")
+	if w.score(b, a) {
+		b.Raw(">0")
+	} else {
+		w.fits(b, a)
+	}
+	if negate {
+		b.Raw(") IS NOT TRUE")
+		return
+	}
+	b.Raw(") IS TRUE")
+}
+
+// score appends what the database's own function says of a row, where it has one.
+func (w *Words) score(b *sqltext.Builder, a sqltext.Alias) bool {
+	texts := make([]func(*sqltext.Builder), len(w.columns))
+	for i, c := range w.columns {
+		texts[i] = func(b *sqltext.Builder) { Column(b, a, c) }
+	}
+	return b.Dialect.Score(b, texts, w.words)
+}
+
+// fits appends whether each word is found in some column.
+func (w *Words) fits(b *sqltext.Builder, a sqltext.Alias) {
+	b.Raw("(")
 	for i, word := range w.words {
 		if i > 0 {
 			b.Raw(") AND (")
@@ -106,23 +140,19 @@ func (w *Words) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
 			w.found(b, a, c, word, sqltext.WordPrefix)
 		}
 	}
-	if negate {
-		b.Raw(")) IS NOT TRUE")
-		return
-	}
-	b.Raw(")) IS TRUE")
+	b.Raw(")")
 }
 
 func (w *Words) found(b *sqltext.Builder, a sqltext.Alias, c *descriptor.Column, word string, m sqltext.WordMatch) {
 	b.Dialect.Word(b, func(b *sqltext.Builder) { Column(b, a, c) }, word, m)
 }
 
-// Rank appends the number that tells how well a row fits: for each word and field
-// one point, and two where it is the whole word, each as often as the field comes
-// early; and more than all of that for a field that is what is looked for.
+// Rank appends the number that tells how well a row that Where finds fits: words.Score.
 func (w *Words) Rank(b *sqltext.Builder, a sqltext.Alias) {
+	if w.score(b, a) {
+		return
+	}
 	n := len(w.columns)
-	most := 2*MaxWords*n*(n+1)/2 + 1
 	points := func(word string, m sqltext.WordMatch, c *descriptor.Column, n int) {
 		b.Raw(" WHEN ")
 		w.found(b, a, c, word, m)
@@ -135,12 +165,12 @@ func (w *Words) Rank(b *sqltext.Builder, a sqltext.Alias) {
 		}
 		weight := n - i
 		b.Raw("(CASE")
-		points(strings.Join(w.words, " "), sqltext.WordEntire, c, most*weight)
+		points(strings.Join(w.words, " "), sqltext.WordEntire, c, words.Entire(n)*weight)
 		b.Raw(" ELSE 0 END")
 		for _, word := range w.words {
 			b.Raw("+CASE")
-			points(word, sqltext.WordWhole, c, 2*weight)
-			points(word, sqltext.WordPrefix, c, weight)
+			points(word, sqltext.WordWhole, c, words.Whole*weight)
+			points(word, sqltext.WordPrefix, c, words.Prefix*weight)
 			b.Raw(" ELSE 0 END")
 		}
 		b.Raw(")")

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/koan-go/koan/framework/database/sqltext"
+	"github.com/koan-go/koan/framework/database/words"
 )
 
 // doc is a value of a field of JSON: nil, string, float64, bool, a list or a map.
@@ -179,11 +179,11 @@ func points(v any, word string) int {
 		}
 		before, _ := utf8.DecodeLastRuneInString(text[:i])
 		after, _ := utf8.DecodeRuneInString(text[i+len(word):])
-		if sqltext.Letter(first) && i > 0 && sqltext.Letter(before) {
+		if words.Letter(first) && i > 0 && words.Letter(before) {
 			continue
 		}
 		most = max(most, 1)
-		if i+len(word) == len(text) || !sqltext.Letter(last) || !sqltext.Letter(after) {
+		if i+len(word) == len(text) || !words.Letter(last) || !words.Letter(after) {
 			most = 2
 		}
 	}

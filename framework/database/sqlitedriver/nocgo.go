@@ -13,6 +13,7 @@ import (
 	"modernc.org/sqlite"
 
 	"github.com/koan-go/koan/framework/database/fold"
+	"github.com/koan-go/koan/framework/database/words"
 	"github.com/koan-go/koan/framework/database/zone"
 )
 
@@ -21,6 +22,13 @@ import (
 func init() {
 	sqlite.MustRegisterDeterministicScalarFunction(fold.Function, 1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 		return foldValue(args[0]), nil
+	})
+	sqlite.MustRegisterDeterministicScalarFunction(words.Function, -1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+		texts := make([]any, len(args)-1)
+		for i := range texts {
+			texts[i] = args[i+1]
+		}
+		return words.Value(args[0], texts...), nil
 	})
 	sqlite.MustRegisterDeterministicScalarFunction(zone.Function, 3, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 		unit, _ := args[1].(string)

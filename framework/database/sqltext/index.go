@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"hash/fnv"
 	"strings"
+
+	"github.com/koan-go/koan/framework/database/words"
 )
 
 // WordIndex is what finds the rows of a table in which words may stand. It finds
@@ -56,7 +58,7 @@ func runs(word []rune, known func(word []rune, i int) bool) []run {
 	}
 	for i, r := range word {
 		switch {
-		case !Letter(r):
+		case !words.Letter(r):
 			end(true)
 			lost = false
 		case known(word, i):
@@ -70,6 +72,12 @@ func runs(word []rune, known func(word []rune, i int) bool) []run {
 	}
 	end(false)
 	return out
+}
+
+// isOneRun reports whether a word is one run of letters, of which nothing is left out: then it stands
+// wherever its run does.
+func isOneRun(word []rune, parts []run) bool {
+	return len(parts) == 1 && len(parts[0].letters) == len(word)
 }
 
 // joinTexts is the text of all columns, with column writing each.

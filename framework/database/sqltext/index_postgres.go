@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/koan-go/koan/framework/database/fold"
+	"github.com/koan-go/koan/framework/database/words"
 )
 
 // PostgreSQL's index of words is a GIN index of an expression. The words of a text
@@ -27,26 +28,40 @@ func (x *WordIndex) lexemes(column func(name string) string) string {
 // lexemeFunction makes the function. It calls nothing that depends on a setting.
 func (x *WordIndex) lexemeFunction() string {
 	before, after := fold.Postgres()
-	words := "regexp_replace(" + before + "$1" + after + ",'([" + letters + "]{" + strconv.Itoa(lexemeLetters) + "})[" + letters + "]+','\\1','g')"
+	cut := "regexp_replace(" + before + "$1" + after + ",'([" + words.Letters + "]{" + strconv.Itoa(lexemeLetters) + "})[" + words.Letters + "]+','\\1','g')"
 	return "CREATE OR REPLACE FUNCTION " + quoted(x.Name()) + "(text) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE COST 10000 AS $koan$ BEGIN " +
 		"IF length($1)>" + strconv.Itoa(longest) + " THEN RETURN array_to_tsvector(ARRAY['" + other + "']); END IF; " +
-		"RETURN array_to_tsvector(array_remove(regexp_split_to_array(" + words + ",'[^" + letters + "]+'),'')); END $koan$"
+		"RETURN array_to_tsvector(array_remove(regexp_split_to_array(" + cut + ",'[^" + words.Letters + "]+'),'')); END $koan$"
 }
 
 // Find implements Dialect.
-func (postgresIndexes) Find(b *Builder, x *WordIndex, a Alias, words []string) bool {
+func (postgresIndexes) Find(b *Builder, x *WordIndex, a Alias, words []string) (found, sure bool) {
 	var all []string
+	sure = true
 	for _, word := range words {
-		for _, r := range runs([]rune(fold.Text(word)), func([]rune, int) bool { return true }) {
+		letters := []rune(fold.Text(word))
+		parts := runs(letters, func([]rune, int) bool { return true })
+		sure = sure && isOneRun(letters, parts) && len(letters) <= lexemeLetters
+		for _, r := range parts {
 			all = append(all, lexemeQuery(r))
 		}
 	}
 	if len(all) == 0 {
-		return false
+		return false, false
 	}
+	b.Raw(x.lexemes(columnsOf(a)) + " @@ CAST(").Arg(strings.Join(all, "&") + "|'" + other + "'").Raw(" AS tsquery)")
+	return true, sure
+}
+
+// Unknown implements Dialect.
+func (postgresIndexes) Unknown(b *Builder, x *WordIndex, a Alias) {
+	b.Raw("length(" + x.joinTexts(columnsOf(a)) + ")>" + strconv.Itoa(longest))
+}
+
+// columnsOf writes the columns of a table.
+func columnsOf(a Alias) func(name string) string {
 	at := string(a.append(nil)) + "."
-	b.Raw(x.lexemes(func(c string) string { return at + quoted(c) }) + " @@ CAST(").Arg(strings.Join(all, "&") + "|'" + other + "'").Raw(" AS tsquery)")
-	return true
+	return func(name string) string { return at + quoted(name) }
 }
 
 // lexemeQuery is a run of letters, as far as a lexeme has them.

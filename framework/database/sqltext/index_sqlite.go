@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/koan-go/koan/framework/database/fold"
+	"github.com/koan-go/koan/framework/database/words"
 )
 
 // SQLite's index of words is a table of FTS4, which every build of the driver has.
@@ -55,7 +56,7 @@ func ftsFolds(word []rune, i int) bool {
 	of, sequences := spellings()
 	forms := of[word[i]]
 	for _, r := range forms {
-		if !Letter(r) || simpleFold(r) != simpleFold(forms[0]) {
+		if !words.Letter(r) || simpleFold(r) != simpleFold(forms[0]) {
 			return false
 		}
 	}
@@ -85,10 +86,14 @@ func simpleFold(r rune) rune {
 }
 
 // Find implements Dialect.
-func (sqliteIndexes) Find(b *Builder, x *WordIndex, a Alias, words []string) bool {
+func (sqliteIndexes) Find(b *Builder, x *WordIndex, a Alias, words []string) (found, sure bool) {
 	var match []string
+	sure = true
 	for _, word := range words {
-		for _, r := range runs([]rune(fold.Text(word)), ftsFolds) {
+		letters := []rune(fold.Text(word))
+		parts := runs(letters, ftsFolds)
+		sure = sure && isOneRun(letters, parts)
+		for _, r := range parts {
 			term := strings.ToLower(string(r.letters)) // OR and NOT mean something to FTS4
 			if !r.whole {
 				term += "*"
@@ -97,13 +102,23 @@ func (sqliteIndexes) Find(b *Builder, x *WordIndex, a Alias, words []string) boo
 		}
 	}
 	if len(match) == 0 {
-		return false
+		return false, false
 	}
 	docs, text := quoted(x.Name()), quoted(x.Name()+"_text")
 	b.Column(a, x.Key).Raw(" IN (SELECT key FROM " + docs + " WHERE doc IN (SELECT docid FROM " + text + " WHERE text MATCH ").Arg(strings.Join(match, " "))
-	b.Raw(" UNION ALL SELECT docid FROM " + text + " WHERE text MATCH '" + ftsOther + "'")
-	b.Raw(" UNION ALL SELECT doc FROM " + docs + " WHERE doc>" + x.seen() + "))")
-	return true
+	b.Raw(" UNION ALL " + x.unknown() + "))")
+	return true, sure
+}
+
+// Unknown implements Dialect.
+func (sqliteIndexes) Unknown(b *Builder, x *WordIndex, a Alias) {
+	b.Column(a, x.Key).Raw(" IN (SELECT key FROM " + quoted(x.Name()) + " WHERE doc IN (" + x.unknown() + "))")
+}
+
+// unknown selects the numbers of rows whose words FTS4 does not know.
+func (x *WordIndex) unknown() string {
+	text := quoted(x.Name() + "_text")
+	return "SELECT docid FROM " + text + " WHERE text MATCH '" + ftsOther + "' UNION ALL SELECT doc FROM " + quoted(x.Name()) + " WHERE doc>" + x.seen()
 }
 
 // seen is the highest number that FTS4 has seen.

@@ -1,6 +1,7 @@
 package sqltext
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/koan-go/koan/framework/database/fold"
 	"github.com/koan-go/koan/framework/database/sqlitedriver"
+	"github.com/koan-go/koan/framework/database/words"
 )
 
 // FTS4 divides and folds every character that the index says it knows as searches do.
@@ -32,6 +34,7 @@ func TestFTSKnowsCharacters(t *testing.T) {
 		return out
 	}
 	known := 0
+	same := map[string][]string{} // by what FTS4 makes of a letter
 	for r := rune(1); r <= 0x1ffff; r++ {
 		var matches bool
 		if r >= 0xd800 && r < 0xe000 {
@@ -44,11 +47,12 @@ func TestFTSKnowsCharacters(t *testing.T) {
 		}
 		known++
 		got := tokens("a" + string(r) + "a")
-		if !Letter(r) {
+		if !words.Letter(r) {
 			require.Equal(t, []string{"a", "a"}, got, "%U", r)
 			continue
 		}
 		require.Len(t, got, 1, "%U", r)
+		same[got[0]] = append(same[got[0]], fold.Text(string(r)))
 		c := []rune(fold.Text(string(r)))
 		if len(c) > 1 || !ftsFolds([]rune{c[0], 'x'}, 0) {
 			continue
@@ -59,6 +63,13 @@ func TestFTSKnowsCharacters(t *testing.T) {
 		}
 	}
 	require.Greater(t, known, 13000)
+	for token, forms := range same { // a word that the index is sure of is found nowhere else
+		for _, c := range forms {
+			if word := []rune(c); len(word) == 1 && ftsFolds(append(word, 'x'), 0) {
+				require.Len(t, slices.Compact(slices.Sorted(slices.Values(forms))), 1, "%q is %q", token, forms)
+			}
+		}
+	}
 }
 
 // What is looked up of a word are the runs of letters whose ends are sure.

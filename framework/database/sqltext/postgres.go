@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/koan-go/koan/framework/database/fold"
+	"github.com/koan-go/koan/framework/database/words"
 	"github.com/koan-go/koan/framework/database/zone"
 )
 
@@ -152,17 +153,20 @@ func (d PostgreSQL) Word(b *Builder, text func(*Builder), word string, m WordMat
 	b.Raw(" ~ ").Arg(regular(fold.Text(word), m))
 }
 
+// Score implements Dialect: PostgreSQL has no such function.
+func (PostgreSQL) Score(*Builder, []func(*Builder), []string) bool { return false }
+
 // regular is the regular expression for a word in a text. It names both cases of
 // each letter, so that the server's locale does not decide about them.
 func regular(word string, m WordMatch) string {
-	const other = "[^A-Z" + letters + "]"
+	const other = "[^A-Z" + words.Letters + "]"
 	var p strings.Builder
 	first, _ := utf8.DecodeRuneInString(word)
 	last, _ := utf8.DecodeLastRuneInString(word)
 	switch {
 	case m == WordEntire:
 		p.WriteByte('^')
-	case Letter(first):
+	case words.Letter(first):
 		p.WriteString("(?:^|" + other + ")")
 	}
 	for _, r := range word {
@@ -170,7 +174,7 @@ func regular(word string, m WordMatch) string {
 		switch {
 		case low != up:
 			p.WriteString("[" + string(low) + string(up) + string(r) + "]")
-		case r < utf8.RuneSelf && !Letter(r):
+		case r < utf8.RuneSelf && !words.Letter(r):
 			p.WriteString(`\` + string(r))
 		default:
 			p.WriteRune(r)
@@ -179,7 +183,7 @@ func regular(word string, m WordMatch) string {
 	switch {
 	case m == WordEntire:
 		p.WriteByte('$')
-	case m == WordWhole && Letter(last):
+	case m == WordWhole && words.Letter(last):
 		p.WriteString("(?:$|" + other + ")")
 	}
 	return p.String()

@@ -7,12 +7,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/koan-go/koan/framework/database/fold"
+	"github.com/koan-go/koan/framework/database/words"
 	"github.com/koan-go/koan/framework/database/zone"
 )
 
 // SQLite is the dialect of SQLite, as ent and mattn/go-sqlite3 use it.
 type SQLite struct {
-	// Folds says that connections have fold.Function and zone.Function.
+	// Folds says that connections have fold.Function, words.Function and zone.Function.
 	Folds bool
 	sqliteIndexes
 	sqliteJSON
@@ -187,6 +188,24 @@ func (d SQLite) Word(b *Builder, text func(*Builder), word string, m WordMatch) 
 	b.Raw("' '||")
 	d.Folded(b, text)
 	b.Raw("||' ' GLOB ").Arg(glob(word, m))
+}
+
+// sqliteMaxArguments is how many arguments a function has at most.
+const sqliteMaxArguments = 127
+
+// Score implements Dialect.
+func (d SQLite) Score(b *Builder, texts []func(*Builder), find []string) bool {
+	if !d.Folds || len(texts) >= sqliteMaxArguments {
+		return false
+	}
+	b.Raw(words.Function + "(").Arg(fold.Text(strings.Join(find, " ")))
+	for _, text := range texts {
+		b.Raw(",CAST(")
+		text(b)
+		b.Raw(" AS TEXT)")
+	}
+	b.Raw(")")
+	return true
 }
 
 // document appends the text of a column that holds JSON, null for what does not.

@@ -90,10 +90,17 @@ type Dialect interface {
 	// Word appends a condition that is true where a word is found in a text; it is
 	// null where the text is.
 	Word(b *Builder, text func(*Builder), word string, m WordMatch)
+	// Score appends an expression of how well the texts of a row, the most important first, fit all
+	// words: words.Score. It is false, and appends nothing, where the database has no function for it.
+	Score(b *Builder, texts []func(*Builder), words []string) bool
 	// Find appends a condition that is true at least for the rows of a table in which
-	// all words are found by WordPrefix, and that an index answers. It is false, and
-	// appends nothing, where the index knows of none of the words.
-	Find(b *Builder, x *WordIndex, table Alias, words []string) bool
+	// all words are found by WordPrefix, and that an index answers. found is false, and nothing is
+	// appended, where the index knows of none of the words; sure says that it is true for no other
+	// rows but those of Unknown.
+	Find(b *Builder, x *WordIndex, table Alias, words []string) (found, sure bool)
+	// Unknown appends a condition that is true for the rows whose words the index does not know. Find
+	// finds all of them.
+	Unknown(b *Builder, x *WordIndex, table Alias)
 	// MakeIndex returns what makes an index and puts into it what is there; it is kept
 	// by the database. DropIndex gives what takes one away, whatever is left of it.
 	MakeIndex(x *WordIndex) []Statement

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/koan-go/koan/framework/database/words"
 )
 
 // WordMatch is how a word is looked for in a text. Upper and lower case are the
@@ -16,18 +18,6 @@ const (
 	WordEntire                  // it is the text
 )
 
-// letters are what words consist of; a letter that no letter stands before starts
-// a word. Chinese and Japanese characters are not among them, since every one of
-// them may start a word. It is written as a class of GLOB and of regular
-// expressions.
-const letters = "0-9a-z\u00c0-\u1fff\u2c00-\u2dff\ua640-\ud7ff\uf900-\ufaff"
-
-// Letter reports whether words consist of a character, upper case included.
-func Letter(r rune) bool {
-	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= 0xc0 && r <= 0x1fff ||
-		r >= 0x2c00 && r <= 0x2dff || r >= 0xa640 && r <= 0xd7ff || r >= 0xf900 && r <= 0xfaff
-}
-
 // glob is the pattern of SQLite's GLOB for a word in a lower-cased text between
 // two blanks.
 func glob(word string, m WordMatch) string {
@@ -36,8 +26,8 @@ func glob(word string, m WordMatch) string {
 		p.WriteByte(' ')
 	} else {
 		p.WriteByte('*')
-		if first, _ := utf8.DecodeRuneInString(word); Letter(first) {
-			p.WriteString("[^" + letters + "]")
+		if first, _ := utf8.DecodeRuneInString(word); words.Letter(first) {
+			p.WriteString("[^" + words.Letters + "]")
 		}
 	}
 	for _, r := range word {
@@ -47,8 +37,8 @@ func glob(word string, m WordMatch) string {
 	switch {
 	case m == WordEntire:
 		p.WriteByte(' ')
-	case m == WordWhole && Letter(last):
-		p.WriteString("[^" + letters + "]*")
+	case m == WordWhole && words.Letter(last):
+		p.WriteString("[^" + words.Letters + "]*")
 	default:
 		p.WriteByte('*')
 	}
