@@ -249,6 +249,13 @@ func (m methods) argument(op, name string) string {
 		return "Union[_str, Sequence[_str]]"
 	case "set":
 		return m.set
+	}
+	return scalar(op, name)
+}
+
+// scalar is the type of a member of an operation's input whose type is the same for all entities.
+func scalar(op, name string) string {
+	switch name {
 	case "q", "cursor", "timeZone":
 		return "_str"
 	case "page", "pageSize", "limit", "ifVersion", "maxAffected":
