@@ -157,6 +157,9 @@ func (s schemas) dict(name string, of schema, depth int) string {
 	var b strings.Builder
 	b.WriteString(name + " = TypedDict(" + quote(name) + ", {")
 	for _, p := range sorted(of.Properties) {
+		if p == "" { // pyright takes no member without a name
+			continue
+		}
 		b.WriteString(quote(p) + ": " + s.kind(name+pascal(p), of.Properties[p], depth+1, s.dict) + ", ")
 	}
 	b.WriteString("}, total=False)\n")

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/koan-go/koan/codemode/internal/bind"
+	"github.com/koan-go/koan/codemode/internal/language/outline"
 	"github.com/koan-go/koan/codemode/internal/language/shapes"
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
@@ -157,7 +158,7 @@ func (g *generator) function(b *strings.Builder, domain string, f wire.Function,
 
 // body is the body of a function or a class in a stub: what is said about it.
 func body(text, indent string) string {
-	text = strings.Join(strings.Fields(strings.NewReplacer(`\`, " ", `"`, "'").Replace(text)), " ")
+	text = outline.Plain(strings.NewReplacer(`\`, " ", `"`, "'").Replace(text))
 	if text == "" {
 		return " ...\n"
 	}
