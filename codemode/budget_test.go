@@ -62,7 +62,7 @@ func TestDescriptionKeepsItsBudget(t *testing.T) {
 	)
 	size := newHouse(t, nil)
 	size.crowd(1)
-	one, complete := sources.All()[0].Types().Inline(size.view, 1<<20)
+	one, complete := sources.All()[0].Primer().Inline(size.view, 1<<20)
 	require.True(t, complete)
 	for _, tt := range []struct {
 		entities, budget int

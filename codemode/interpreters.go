@@ -64,13 +64,10 @@ func newInterpreter(language string, l limits) (*interpreter, error) {
 	o.Layers, o.Interpreter.Layers, o.Interpreter.Attr = cell.Layers(), cell.Layers(), cell.Attributes()
 	if x.Sandbox, err = sandbox.New(o); err != nil {
 		return nil, fault.Newf(fault.CapabilityUnsupported, "%s cannot be confined on this machine: %s", x.program, fault.Clip(err.Error(), 500)).
-			WithHint("Scripts in %s need Linux with namespaces and seccomp, which containers may forbid. Allow them, or take %s out of %s.", titles[language], language, keyLanguages).Because(err)
+			WithHint("Scripts in %s need Linux with namespaces and seccomp, which containers may forbid. Allow them, or take %s out of %s.", primerOf(language).Title, language, keyLanguages).Because(err)
 	}
 	return x, nil
 }
-
-// titles are the languages' names in texts.
-var titles = map[string]string{languagePython: "Python", languageNode: "Node"}
 
 // byLanguage is the executor where interpreters of the machine run languages beside those of this build.
 type byLanguage struct {
@@ -182,7 +179,7 @@ func (s *scripts) languageFor(named, code string) string {
 	if named != "" {
 		return named
 	}
-	first := s.config().limits.languages[0]
+	first := s.first()
 	switch fence := fenceOf(code); {
 	case fence == languagePython || fence == "py":
 		return languagePython
@@ -195,6 +192,9 @@ func (s *scripts) languageFor(named, code string) string {
 	}
 	return "" // JavaScript and TypeScript are told apart by the compiler
 }
+
+// first returns the language of scripts which name none, in which descriptions and searches declare SDK, too.
+func (s *scripts) first() string { return s.config().limits.languages[0] }
 
 // fenceOf returns the language that a code fence around a script says, "" if there is none.
 func fenceOf(code string) string {

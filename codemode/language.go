@@ -8,7 +8,8 @@ import (
 // known are the languages of package languages, in its order, as this package knows them.
 var known = sources.All()
 
-// types declares SDK in tools' descriptions, documents and what searches find: in the first language.
+// types declares SDK in documents, and modules in discovery and for codemode.run: in the first language, whose modules
+// those are.
 var types = known[0].Types()
 
 // sourceOf returns the language that a caller names. One that is not known is taken for the first: the worker, which
@@ -19,6 +20,9 @@ func sourceOf(name string) language.Source {
 	}
 	return known[0]
 }
+
+// primerOf returns what a model reads of a language before it writes a script.
+func primerOf(name string) language.Primer { return sourceOf(name).Primer() }
 
 // actionOf returns the name and the language of an action's file; ok is false for other files.
 func actionOf(file string) (name, in string, ok bool) {

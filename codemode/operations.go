@@ -134,12 +134,12 @@ func (k koanFace) executeOperation() *catalog.Operation {
 		},
 		Listing: catalog.Listing{
 			Title:   "Run a script",
-			Summary: "Runs one JavaScript program against the app's entities and plugins, as one transaction.",
+			Summary: "Runs one " + primerOf(k.scripts.first()).Title + " program against the app's entities and plugins, as one transaction.",
 			Describe: func(v *catalog.View) string {
-				return catalog.Memo(v, describeKey{k.scripts, true}, func() string { return k.describeExecute(v, true) })
+				return catalog.Memo(v, describeKey{k.scripts, true}, func() string { return k.describeExecute(v, k.scripts.first(), true) })
 			},
 			Abridge: func(v *catalog.View) string {
-				return catalog.Memo(v, describeKey{k.scripts, false}, func() string { return k.describeExecute(v, false) })
+				return catalog.Memo(v, describeKey{k.scripts, false}, func() string { return k.describeExecute(v, k.scripts.first(), false) })
 			},
 			Reach: catalog.ReachTools,
 		},
@@ -195,25 +195,6 @@ type describeKey struct {
 	declares bool
 }
 
-const rules = `Runs one JavaScript program as one transaction: it commits on a clean end; a throw or a passed limit keeps nothing.
-- SDK calls are synchronous and throw KoanError (code, hint).
-- Answer with SDK.Out.answer(value); console.log logs.
-- Filter, sort and page in the query. upsert keeps absent fields.
-- No network, files or require.
-- dryRun shows changes and keeps nothing.
-`
-
-// pythonRules follow where scripts may be in Python.
-const pythonRules = "- language: \"python\" runs Python instead: SDK.Entities.X.collection(filter={...}), rows are dicts with attributes; print logs; `result = value` or the last expression answers; top-level await; the standard library.\n"
-
-// nodeRules follow where scripts may be in Node.
-const nodeRules = "- language: \"node\" runs Node instead, as an ES module: import * as github from \"./servers/github/index.js\"; globalThis.result = value or the last expression answers; Node's own modules, no network.\n"
-
-// methods replaces the declarations, which clients may cut off.
-const methods = `
-Entities have collection({filter, q, sort, page, pageSize, cursor, count, fields, with, set}), each, all, getById, findById, count, aggregate, new, create, upsert, upsertMany, patch(id, changes), updateByQuery, deleteByQuery, delete, deleteMany.
-Filter: {a: 1, b: {$gte: 1}}; also $ne $in $between $contains $null $and $or $not; to-one {a: 1}, to-many {$some: {a: 1}}.`
-
 const searching = `
 koan.code.search with detail full declares each of:
 `
@@ -229,55 +210,53 @@ const (
 	maxMoreNames = 1000
 )
 
-// describeExecute is the description that a model reads before it writes a script. The
-// rules, an example that runs, and the names in SDK come first; the declarations within
-// their budget follow, or, if it declares nothing, a line for each entity; then one for each
-// action that is no tool in the list.
-func (k koanFace) describeExecute(v *catalog.View, declares bool) string {
+// describeExecute is the description that a model reads before it writes a script in a language. The rules, an example
+// that runs, and the names in SDK come first; the declarations within their budget follow, or, if it declares nothing, a
+// line for each entity; then one for each action that is no tool in the list.
+func (k koanFace) describeExecute(v *catalog.View, in string, declares bool) string {
+	primer := primerOf(in)
 	var b strings.Builder
-	b.WriteString(rules)
-	if slices.Contains(k.scripts.config().limits.languages, languagePython) {
-		b.WriteString(pythonRules)
-	}
-	if slices.Contains(k.scripts.config().limits.languages, languageNode) {
-		b.WriteString(nodeRules)
+	b.WriteString(primer.Rules)
+	for _, other := range k.scripts.config().limits.languages {
+		if one := primerOf(other); one.Title != primer.Title {
+			b.WriteString(one.Beside)
+		}
 	}
 	if k.scripts.config().maxCalls > 0 {
 		b.WriteString("- At most " + strconv.Itoa(k.scripts.config().maxCalls) + " SDK calls.\n")
 	}
-	b.WriteString("\nExample:\n```js\n" + exampleScript(v) + "```\n")
+	b.WriteString("\nExample:\n```" + primer.Script + "\n" + primer.Example(readEntity(v)) + "```\n")
 	if len(v.Resources()) > 0 {
-		b.WriteString(methods)
+		b.WriteString(primer.Methods)
 	}
 	b.WriteString(searching)
-	overview, more := types.Overview(v, essential-b.Len())
+	overview, more := primer.Overview(v, essential-b.Len())
 	b.WriteString(overview)
-	inline, complete := types.Lines(v, k.scripts.config().inlineTypes), false
+	inline, complete := primer.Lines(v, k.scripts.config().inlineTypes), false
 	if declares {
-		inline, complete = types.Inline(v, k.scripts.config().inlineTypes)
+		inline, complete = primer.Inline(v, k.scripts.config().inlineTypes)
 	}
 	switch {
 	case complete:
-		b.WriteString("\nDeclarations:\n```ts\n" + inline + "```\n")
+		b.WriteString("\nDeclarations:\n```" + primer.Types + "\n" + inline + "```\n")
 	case inline != "" && inline != overview:
 		b.WriteString("\n" + inline)
 	case len(more) > 0 && k.scripts.config().inlineTypes > minMoreNames:
 		line, _ := language.NameLine("More entities", more, min(k.scripts.config().inlineTypes, maxMoreNames))
 		b.WriteString("\n" + line)
 	}
-	if actions := types.ActionLines(v); actions != "" && !complete {
+	if actions := primer.ActionLines(v); actions != "" && !complete {
 		b.WriteString("\n" + actions)
 	}
 	return b.String()
 }
 
-// exampleScript is a script that runs in any app with this view, however empty
-// its data.
-func exampleScript(v *catalog.View) string {
+// readEntity returns an entity of which a script can read a page, "" if there is none.
+func readEntity(v *catalog.View) string {
 	for _, r := range v.Resources() {
 		if r.Has("collection") {
-			return "const page = SDK.Entities." + r.Name + ".collection({ pageSize: 5 });\nSDK.Out.answer(page.items);\n"
+			return r.Name
 		}
 	}
-	return "SDK.Out.answer({ set: SDK.run.set, args: SDK.args });\n"
+	return ""
 }

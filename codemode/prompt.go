@@ -2,6 +2,7 @@ package codemode
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/koan-go/koan/framework/catalog"
@@ -14,13 +15,14 @@ const promptName = "write-koan-script"
 const (
 	argTask     = "task"
 	argEntities = "entities"
+	argLanguage = languageName
 )
 
 // prompt returns the prompt with everything that a model needs for one script, in few
 // tokens: the rules, the task, and the declarations of the script's entities.
 func (k koanFace) prompt() *catalog.Prompt {
 	execute := catalog.CodeID(faceKoan, "execute")
-	return &catalog.Prompt{
+	p := &catalog.Prompt{
 		Name: promptName, Title: "Write a script",
 		Description: "Writes one script for a task, with the declarations of the entities that it is about.",
 		Arguments: []catalog.Argument{
@@ -32,18 +34,33 @@ func (k koanFace) prompt() *catalog.Prompt {
 		},
 		Shown: func(v *catalog.View) bool { return v.Listed(execute) },
 		Render: func(_ context.Context, v *catalog.View, arguments map[string]string) ([]catalog.Message, error) {
-			text, err := k.scriptPrompt(v, arguments[argTask], arguments[argEntities])
+			text, err := k.scriptPrompt(v, arguments[argTask], arguments[argEntities], arguments[argLanguage])
 			if err != nil {
 				return nil, err
 			}
 			return []catalog.Message{{Content: catalog.Content{Text: text}}}, nil
 		},
 	}
+	if len(k.scripts.config().limits.languages) > 1 {
+		p.Arguments = append(p.Arguments, catalog.Argument{
+			Name: argLanguage, Description: "The language of the script; " + k.scripts.first() + " without.",
+			Complete: func(_ *catalog.View, typed string) []string {
+				return catalog.Beginning(k.scripts.languageNames(), typed)
+			},
+		})
+	}
+	return p
 }
 
-func (k koanFace) scriptPrompt(v *catalog.View, task, entities string) (string, error) {
+func (k koanFace) scriptPrompt(v *catalog.View, task, entities, in string) (string, error) {
 	if strings.TrimSpace(task) == "" {
 		return "", fault.Invalid(fault.Detail{Path: "/arguments/" + argTask, Message: "describe what the script should do", Expected: "text"})
+	}
+	if in == "" {
+		in = k.scripts.first()
+	}
+	if names := k.scripts.languageNames(); !slices.Contains(names, in) {
+		return "", fault.Invalid(fault.Detail{Path: "/arguments/" + argLanguage, Message: "this app runs no scripts in " + quoted(in) + fault.DidYouMean(in, names), Expected: strings.Join(names, ", ")})
 	}
 	chosen, err := chosenEntities(v, entities)
 	if err != nil {
@@ -55,7 +72,10 @@ func (k koanFace) scriptPrompt(v *catalog.View, task, entities string) (string, 
 	var b strings.Builder
 	b.WriteString("Write one script for koan.code.execute, check it with koan.code.validate, and run it; where it changes data, first with dryRun: true, and show what it would change.\n\nTask: ")
 	b.WriteString(strings.TrimSpace(task) + "\n\n")
-	b.WriteString(k.describeExecute(v, true))
+	if in != k.scripts.first() {
+		b.WriteString("Send it with language: \"" + in + "\".\n\n")
+	}
+	b.WriteString(k.describeExecute(v, in, true))
 	return b.String(), nil
 }
 

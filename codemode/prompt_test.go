@@ -45,9 +45,39 @@ func TestScriptPrompt(t *testing.T) {
 	require.Contains(t, complete(h.view, "Note, no"), "Note,Note", "the last one of a list")
 	require.Empty(t, complete(h.view, "zzz"))
 
+	require.Len(t, p.Arguments, 2, "there is one language")
 	hidden := h.view.Snapshot().View(auth.Local(), exposure.Tools, false)
 	require.Nil(t, hidden.Prompt("write-koan-script"), "where there is no tool to run a script, there is no prompt for one")
 	require.Empty(t, hidden.Prompts())
 	_, err = catalog.NewSnapshot(catalog.Offer{Prompts: []*catalog.Prompt{p, p}})
 	require.ErrorContains(t, err, "offered twice")
+}
+
+func TestScriptPromptInALanguage(t *testing.T) {
+	t.Parallel()
+	h := newPythonHouse(t, nil)
+	p := h.view.Prompt("write-koan-script")
+	render := func(language string) (string, error) {
+		messages, err := p.Render(t.Context(), h.view, map[string]string{"task": "Count.", "language": language})
+		if err != nil {
+			return "", err
+		}
+		return messages[0].Content.Text, nil
+	}
+	python, err := render("python")
+	require.NoError(t, err)
+	require.Contains(t, python, `Send it with language: "python".`)
+	require.Contains(t, python, "class Note(Row):")
+	first, err := render("")
+	require.NoError(t, err)
+	require.Contains(t, first, "interface Note")
+	require.NotContains(t, first, "Send it with")
+	typescript, err := render("typescript")
+	require.NoError(t, err)
+	require.Contains(t, typescript, `Send it with language: "typescript".`)
+	require.NotContains(t, typescript, `language: "javascript"`)
+	_, err = render("pyton")
+	require.Equal(t, fault.InvalidPayload, fault.CodeOf(err))
+	require.ErrorContains(t, err, `did you mean "python"`)
+	require.Equal(t, []string{"javascript"}, p.Arguments[2].Complete(h.view, "ja"))
 }

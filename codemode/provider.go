@@ -140,13 +140,13 @@ func (p *provider) Offer() catalog.Offer {
 	return offer
 }
 
-const executeInstructions = "Do a job of several steps with one koan.code.execute script instead of one tool call per step: it runs as one transaction, and `dryRun: true` shows what it would change. koan.code.search finds what SDK has; its types are also the resource " + declarationsURI + "."
+const executeInstructions = "Do a job of several steps with one koan.code.execute script instead of one tool call per step: it runs as one transaction, and `dryRun: true` shows what it would change. koan.code.search finds what SDK has; its types are also the resource "
 
 // Instructions implements catalog.Instructor.
 func (p *provider) Instructions() string {
 	var parts []string
 	if p.scripts.offers(faceKoan) {
-		parts = append(parts, executeInstructions)
+		parts = append(parts, executeInstructions+p.scripts.typesURI()+".")
 	}
 	if p.scripts.offers(faceCodemode) {
 		parts = append(parts, runInstructions)
@@ -257,6 +257,14 @@ func documents(app bind.App) []*catalog.Document {
 	}
 }
 
+// typesURI returns the URI of the declarations in the language of scripts that name none.
+func (s *scripts) typesURI() string {
+	if own, ok := sourceOf(s.first()).(language.Stubs); ok {
+		return sdkURI + own.StubFile()
+	}
+	return declarationsURI
+}
+
 // stubs are the declarations for the tools of other languages, of those that an app has.
 func stubs(languages []string) (out []*catalog.Document) {
 	for _, source := range known {
@@ -266,7 +274,7 @@ func stubs(languages []string) (out []*catalog.Document) {
 			continue
 		}
 		out = append(out, &catalog.Document{
-			URI: sdkURI + s.StubFile(), Name: s.StubFile(), MIME: "text/plain", Description: "What a script in " + titles[name] + " can call, as its type checkers read it.",
+			URI: sdkURI + s.StubFile(), Name: s.StubFile(), MIME: "text/plain", Description: "What a script in " + source.Primer().Title + " can call, as its type checkers read it.",
 			Read: func(_ context.Context, v *catalog.View, _ string) ([]byte, error) {
 				return []byte(s.Stub(v)), nil
 			},

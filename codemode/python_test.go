@@ -7,6 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/tests/needs"
 )
@@ -81,6 +85,22 @@ func TestPythonIsValidated(t *testing.T) {
 		"an absent await":   {"import servers.mail as mail\nmail.send(to='x')\nx = 1", "unawaited_promise"},
 		"one by its name":   {"from servers.mail import send\nsend(to='x')\nx = 1", "unawaited_promise"},
 		"an awaited call":   {"from servers.mail import send\nawait send(to='x')\nsend(to='y')", ""},
+
+		"a plugin's input":               {"SDK.Mail.send(to='x')\nSDK.Mail.send({'to': 'x'})\nSDK.Mail.send(**SDK.args)\nSDK.Mail.send(SDK.args)", ""},
+		"an unknown member of a plugin":  {"SDK.Mail.send(towards='x')", "invalid_argument"},
+		"one in a dict":                  {"SDK.Mail.send({'towards': 'x'})", "invalid_argument"},
+		"a type of a plugin":             {"SDK.Mail.send(to=3)", "invalid_argument"},
+		"two dicts":                      {"SDK.Mail.send({'to': 'x'}, {})", "invalid_argument"},
+		"a module's input":               {"import servers.mail as mail\nawait mail.send(to=3)", "invalid_argument"},
+		"one from its package":           {"await servers.mail.send({'to': 3})", "invalid_argument"},
+		"one of a function by its name":  {"from servers.mail import send as s\nawait s(towards='x')", "invalid_argument"},
+		"one of the whole result":        {"import servers.mail\nawait servers.mail.raw.send(to=3)", "invalid_argument"},
+		"a literal beside another value": {"SDK.Mail.send({'to': 3, **SDK.args})", "invalid_argument"},
+		"a value that a run knows":       {"SDK.Mail.send(to=str(SDK.args))\nSDK.Mail.send({'to': SDK.args.to})", ""},
+		"an entity's tool":               {"await servers.koan.note_collection(filtr={})", "invalid_argument"},
+		"a member with a run's value":    {"SDK.Mail.send(to='x', cc=SDK.args.cc)", "invalid_argument"},
+		"an id that a run knows":         {"SDK.Entities.Note.get_by_id(SDK.args.id, sett='x')", "invalid_argument"},
+		"a set that a run knows":         {"SDK.Entities.Note.all(SDK.args.set)\nSDK.Entities.Note.all(set=SDK.args.set)", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := h.call(context.Background(), "validate", in{"code": c.code, "language": "python"})
@@ -93,6 +113,61 @@ func TestPythonIsValidated(t *testing.T) {
 			require.Equal(t, "false", string(r.raw["valid"]), got)
 			require.Contains(t, got, `"code":"`+c.diagnostic+`"`)
 		})
+	}
+}
+
+// Inputs of servers' tools are checked as JavaScript's are.
+func TestPythonInputsOfServersAreValidated(t *testing.T) {
+	t.Parallel()
+	h := newPythonHouse(t, nil)
+	input := json.RawMessage(`{"type":"object","properties":{"state":{"enum":["open","closed"]},"perPage":{"type":"integer","minimum":1},"labels":{"type":"array","items":{"type":"string"}}},"required":["state"],"additionalProperties":false}`)
+	snapshot, err := catalog.NewSnapshot(h.library.offer(), h.provider.Offer(), catalog.Offer{Operations: []*catalog.Operation{{
+		ID:       catalog.ID{Kind: catalog.KindUpstream, Owner: "git-hub", Op: "list_issues"},
+		Contract: catalog.Contract{Input: input, Output: json.RawMessage(`{}`), Effects: catalog.Effects{ReadOnly: true}},
+		Listing:  catalog.Listing{Summary: "Lists issues.", Reach: catalog.ReachScript},
+		Work:     catalog.Work{Handler: func(context.Context, catalog.Call) (json.RawMessage, error) { return json.RawMessage(`[]`), nil }},
+	}}})
+	require.NoError(t, err)
+	h.view = snapshot.View(auth.Local(), exposure.Full, false)
+	for _, tt := range []struct{ python, javascript, path string }{
+		{"await servers.git_hub.list_issues(state='open', perPage=3)", "SDK.Servers['git-hub'].list_issues({state: 'open', perPage: 3})", ""},
+		{"SDK.Servers.git_hub.list_issues(state='opn')", "SDK.Servers['git-hub'].list_issues({state: 'opn'})", "/state"},
+		{"import servers.git_hub as g\nawait g.list_issues(state='open', perPage=0)", "SDK.Servers['git-hub'].list_issues({state: 'open', perPage: 0})", "/perPage"},
+		{"await servers.git_hub.list_issues({'state': SDK.args.state, 'labels': [1]})", "SDK.Servers['git-hub'].list_issues({state: SDK.args.state, labels: [1]})", "/labels/0"},
+		{"await servers.git_hub.list_issues(perPage=3)", "SDK.Servers['git-hub'].list_issues({perPage: 3})", "/state"},
+		{"await servers.git_hub.list_issues(**SDK.args)", "SDK.Servers['git-hub'].list_issues(SDK.args)", ""},
+	} {
+		for language, code := range map[string]string{"python": tt.python, "javascript": tt.javascript} {
+			r := h.call(context.Background(), "validate", in{"code": code, "language": language})
+			require.NoError(t, r.err)
+			if tt.path == "" {
+				require.Equal(t, "true", string(r.raw["valid"]), "%s: %s", code, r.raw["diagnostics"])
+				continue
+			}
+			var found []struct{ Code, Path string }
+			require.NoError(t, json.Unmarshal(r.raw["diagnostics"], &found), code)
+			require.Len(t, found, 1, code)
+			require.Equal(t, wire.DiagnosticInvalidArgument, found[0].Code, code)
+			require.Equal(t, tt.path, found[0].Path, code)
+		}
+	}
+}
+
+// A finding about an input has the place of the member that it is about.
+func TestPythonFindingsHaveTheirPlace(t *testing.T) {
+	t.Parallel()
+	h := newPythonHouse(t, nil)
+	for code, want := range map[string][2]int{
+		"x = 1\nSDK.Mail.send(\n    to=3,\n)":                             {3, 8},
+		"SDK.Mail.send({\n  'to': 3})":                                    {2, 9},
+		"SDK.Entities.Note.collection(filter={},\n  pagesize=SDK.args.n)": {2, 12},
+	} {
+		r := h.call(context.Background(), "validate", in{"code": code, "language": "python"})
+		require.NoError(t, r.err)
+		var found []struct{ Line, Column int }
+		require.NoError(t, json.Unmarshal(r.raw["diagnostics"], &found), code)
+		require.Len(t, found, 1, code)
+		require.Equal(t, want, [2]int{found[0].Line, found[0].Column}, code)
 	}
 }
 

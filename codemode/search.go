@@ -50,7 +50,7 @@ func decodeSearch(in catalog.Input) (catalog.Decoded, error) {
 func (k koanFace) search(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
 	in := call.Decoded().(searchInput)
 	if in.language == "" {
-		in.language = k.scripts.config().limits.languages[0]
+		in.language = k.scripts.first()
 	}
 	if err := k.scripts.admitLanguage(in.language); err != nil {
 		return nil, err

@@ -23,6 +23,13 @@ type Types interface {
 	// ModuleFunction returns the declaration of one function of a server's module, by its place among the tools.
 	ModuleFunction(v *catalog.View, s *bind.Server, tool int) string
 
+	// ModuleNames returns a line for each server of a View: the names of its functions, as many as there is room for.
+	ModuleNames(v *catalog.View, app bind.App, budget int) string
+}
+
+// Outline writes what the description of koan.code.execute says of SDK, in the names and types of a language. The same
+// View, or one with the same content, gives the same text. Budgets are in bytes.
+type Outline interface {
 	// Overview lists the contents of SDK: a line for each entity and domain, or their names. more are the entities
 	// whose names did not fit.
 	Overview(v *catalog.View, budget int) (text string, more []string)
@@ -35,8 +42,25 @@ type Types interface {
 	// View has: its signature in short and the first sentence about it. It returns "" if there are none, and says how
 	// many there was no room for.
 	ActionLines(v *catalog.View) string
-	// ModuleNames returns a line for each server of a View: the names of its functions, as many as there is room for.
-	ModuleNames(v *catalog.View, app bind.App, budget int) string
+}
+
+// Primer is what a model reads of a language before it writes its first script, in the description of
+// koan.code.execute. Texts of several lines end with a line's end.
+type Primer struct {
+	Outline
+	// Title is the language's name in texts.
+	Title string
+	// Rules say what a script is and how it answers.
+	Rules string
+	// Beside is the line about the language where scripts are in another one unless they name it.
+	Beside string
+	// Methods say how entities are called, in place of declarations, which clients may cut off.
+	Methods string
+	// Example returns a script that runs in any app, however empty its data. It reads a page of an entity; of an app
+	// without one, "", what a script has anyway.
+	Example func(entity string) string
+	// Script and Types are the names of the code fences around scripts and around declarations.
+	Script, Types string
 }
 
 // Finds declares what a search finds. What its methods return for one View can be pasted together in any combination,

@@ -21,6 +21,8 @@ type Source interface {
 	// ActionFile returns the file of an action that does what a script does: its name, its text, and the name of the
 	// language that it is in.
 	ActionFile(a Action) (file, text, language string)
+	// Primer is what a model reads before it writes a script.
+	Primer() Primer
 	// Finds declares what a search for scripts in this language finds.
 	Finds() Finds
 	// Types declares SDK for scripts in this language; nil if it has no declarations of its own.

@@ -23,4 +23,12 @@ func TestHostAndWorkersKnowTheSameLanguages(t *testing.T) {
 	}
 	require.Equal(t, running, known)
 	require.NotNil(t, sources.All()[0].Types())
+	for _, s := range sources.All() {
+		p := s.Primer()
+		for _, text := range []string{p.Title, p.Rules, p.Beside, p.Methods, p.Script, p.Types, p.Example(""), p.Example("Todo")} {
+			require.NotEmpty(t, text, s.Names())
+		}
+		require.Contains(t, p.Example("Todo"), "SDK.Entities.Todo")
+		require.NotNil(t, p.Outline)
+	}
 }

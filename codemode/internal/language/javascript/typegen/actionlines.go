@@ -4,102 +4,24 @@ import (
 	"encoding/json"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
 
-	"github.com/koan-go/koan/codemode/internal/bind"
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/fault"
 )
 
-// How much the lines of actions may say, in bytes.
-const (
-	maxActionLines = 3000 // all of them (CONTRACT section 2)
-	maxActionType  = 60   // the type of one member
-	maxActionWords = 80   // what an action does
-)
+// maxActionType bounds the type of one member in a line, in bytes: every conversation pays for it.
+const maxActionType = 60
 
 // maxShortDepth bounds how deep a type in a line looks: branches of unions multiply with it.
 const maxShortDepth = 3
 
-// ActionLines implements language.Types.
-func (TypeScript) ActionLines(v *catalog.View) string {
-	return catalog.Memo(v, actionLinesKey{}, func() string { return actionLines(v) })
-}
-
-type actionLinesKey struct{}
-
-func actionLines(v *catalog.View) string {
-	text := listActions(v, true)
-	if len(text) > maxActionLines {
-		text = listActions(v, false)
-	}
-	return text
-}
-
-// listActions returns the lines, with words about each or as many as there is room for.
-func listActions(v *catalog.View, words bool) string {
-	listed := map[catalog.ID]bool{}
-	for _, op := range v.Tools() {
-		listed[op.ID] = true
-	}
-	var lines []string
-	for _, d := range bind.Bind(v).Domains {
-		for _, f := range d.Functions {
-			id, err := catalog.ParseID(f.ID)
-			if err != nil || id.Kind != catalog.KindAction || listed[id] || !v.Listed(id) {
-				continue
-			}
-			lines = append(lines, actionLine(f.Name, v.Operation(id), words))
-		}
-	}
-	if len(lines) == 0 {
-		return ""
-	}
-	out := "SDK.Actions, each kept whole or not at all:\n"
-	if words {
-		return out + strings.Join(lines, "")
-	}
-	for i, line := range lines {
-		left := ""
-		if more := len(lines) - i - 1; more > 0 {
-			left = moreActions(more)
-		}
-		if len(out)+len(line)+len(left) > maxActionLines {
-			return out + moreActions(len(lines)-i)
-		}
-		out += line
-	}
-	return out
-}
-
-// firstWords returns the first sentence of a text, or as much of it as a line has room for.
-func firstWords(text string) string {
-	text, _, _ = strings.Cut(text, ". ")
-	text = strings.TrimSuffix(text, ".")
-	if len(text) <= maxActionWords {
-		return text
-	}
-	end := strings.LastIndexByte(text[:maxActionWords], ' ')
-	if end < 0 { // a language without spaces
-		return fault.Clip(text, maxActionWords)
-	}
-	return strings.TrimRight(text[:end], " ,;:") + " …"
-}
-
-func moreActions(n int) string {
-	return "- … and " + strconv.Itoa(n) + " more: koan.code.search declares them\n"
-}
-
-func actionLine(name string, op *catalog.Operation, words bool) string {
-	line := "- " + name + "(" + shortSignature(op.Input, true) + ")"
+// actionSignature returns the name of an action with its input and output.
+func actionSignature(name string, op *catalog.Operation) string {
+	line := name + "(" + shortSignature(op.Input, true) + ")"
 	if returns := shortSignature(op.Output, false); returns != "" {
 		line += ": " + returns
 	}
-	if words {
-		line += " // " + firstWords(plain(op.Summary))
-	}
-	return line + "\n"
+	return line
 }
 
 // shortSignature returns the members of an object, what is required first, with their types if it is

@@ -6,13 +6,15 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/koan-go/koan/codemode/internal/language/outline"
+	"github.com/koan-go/koan/codemode/internal/language/shapes"
 	"github.com/koan-go/koan/framework/catalog"
 )
 
 // generator makes the declarations of one View.
 type generator struct {
 	view   *catalog.View
-	shapes []shape             // the distinct sets of methods, in order of first use
+	shapes []shapes.Shape      // the distinct sets of methods
 	params map[string][]string // op -> what its input may hold, over all entities
 	taken  map[string]bool     // names in the namespace Entities
 	// operators are those that the schemas of filters name; empty if they name none,
@@ -25,29 +27,6 @@ type generator struct {
 	plain bool
 }
 
-// shape is one set of methods and the interface that has them.
-type shape struct {
-	name string
-	ops  []string
-}
-
-// base returns the largest shape whose methods are a subset of another one's, nil if there
-// is none.
-func (g *generator) base(of shape) *shape {
-	var best *shape
-	for i := range g.shapes {
-		s := &g.shapes[i]
-		within := len(s.ops) > 0 && len(s.ops) < len(of.ops)
-		for _, op := range s.ops {
-			within = within && slices.Contains(of.ops, op)
-		}
-		if within && (best == nil || len(s.ops) > len(best.ops)) {
-			best = s
-		}
-	}
-	return best
-}
-
 type generatorKey struct{}
 
 // newGenerator returns the generator of a view, which is made once and must be copied
@@ -57,33 +36,14 @@ func newGenerator(v *catalog.View) *generator {
 }
 
 func makeGenerator(v *catalog.View) *generator {
-	g := &generator{view: v, params: map[string][]string{}, taken: map[string]bool{}, operators: map[string]bool{}}
-	used := map[string]bool{}
+	g := &generator{view: v, shapes: shapes.Of(v), params: map[string][]string{}, taken: map[string]bool{}, operators: map[string]bool{}}
 	for _, r := range v.Resources() {
 		g.taken[r.Name] = true
-		g.addShape(r, used)
 		for _, op := range r.Operations {
 			g.addParams(r.Name, op)
 		}
 	}
 	return g
-}
-
-func (g *generator) addShape(r *catalog.Resource, used map[string]bool) {
-	ops := methodOps(r.Operations)
-	if slices.ContainsFunc(g.shapes, func(s shape) bool { return slices.Equal(s.ops, ops) }) {
-		return
-	}
-	base := "Entity"
-	if r.ReadOnly {
-		base = "ReadOnlyEntity"
-	}
-	name := base
-	for n := 2; used[name]; n++ {
-		name = base + strconv.Itoa(n)
-	}
-	used[name] = true
-	g.shapes = append(g.shapes, shape{name, ops})
 }
 
 // addParams collects the members of an operation's input, so that types have exactly those
@@ -130,17 +90,6 @@ var schemaKeys = map[string]bool{"$ref": true, "$defs": true, "$schema": true, "
 
 func (g *generator) hasOperator(op string) bool { return len(g.operators) == 0 || g.operators[op] }
 
-// methodOps are the ops that become methods, in the contract's order.
-func methodOps(ops []string) []string {
-	var out []string
-	for _, op := range catalog.EntityOperationNames() {
-		if slices.Contains(ops, op) {
-			out = append(out, op)
-		}
-	}
-	return out
-}
-
 // typeNames are the types that an entity's methods are written with: model is what is read, input
 // what is written.
 type typeNames struct{ model, input, relation, set string }
@@ -168,12 +117,10 @@ func (g *generator) sibling(entity, suffix string) string {
 	return name
 }
 
-func readable(f *catalog.Field) bool { return !f.WriteOnly && !f.Sensitive }
-
 // hasInput reports whether callers may write fields or relationships that they never
 // read.
 func hasInput(r *catalog.Resource) bool {
-	return !r.ReadOnly && (slices.ContainsFunc(r.Fields, func(f catalog.Field) bool { return !readable(&f) && !f.ReadOnly }) ||
+	return !r.ReadOnly && (slices.ContainsFunc(r.Fields, func(f catalog.Field) bool { return !f.Readable() && !f.ReadOnly }) ||
 		slices.ContainsFunc(r.Edges, func(e catalog.Edge) bool { return e.WriteOnly }))
 }
 
@@ -187,12 +134,12 @@ func relates(r *catalog.Resource) bool {
 func (g *generator) entity(r *catalog.Resource, known func(string) bool) string {
 	t := g.names(r)
 	for _, s := range g.shapes {
-		if slices.Equal(s.ops, methodOps(r.Operations)) {
+		if slices.Equal(s.Operations, shapes.Methods(r.Operations)) {
 			args := t.model + ", " + t.relation + ", " + t.set
 			if hasInput(r) {
 				args += ", " + t.input
 			}
-			return g.fields(r, r.Name, known) + g.unions(r) + "    const " + r.Name + ": SDK." + s.name + "<" + args + ">;\n"
+			return g.fields(r, r.Name, known) + g.unions(r) + "    const " + r.Name + ": SDK." + s.Name + "<" + args + ">;\n"
 		}
 	}
 	return ""
@@ -244,13 +191,13 @@ func (g *generator) inputType(r *catalog.Resource, t typeNames) string {
 	var b strings.Builder
 	b.WriteString("    interface " + t.input + " extends SDK.Input<" + t.model + "> {\n")
 	for i := range r.Fields {
-		if f := &r.Fields[i]; !readable(f) && !f.ReadOnly {
+		if f := &r.Fields[i]; !f.Readable() && !f.ReadOnly {
 			b.WriteString(comment("      ", fieldNotes(f)) + "      " + property(f.Name) + "?: " + g.writtenKind(f) + ";\n")
 		}
 	}
 	for _, e := range r.Edges {
 		if e.WriteOnly {
-			b.WriteString(comment("      ", edgeNotes(e)) + "      " + property(e.Name) + "?: any;\n")
+			b.WriteString(comment("      ", outline.EdgeNotes(e)) + "      " + property(e.Name) + "?: any;\n")
 		}
 	}
 	return b.String() + "    }\n"
@@ -265,7 +212,7 @@ func (g *generator) fields(r *catalog.Resource, name string, known func(string) 
 	key.Immutable = false // goes without saying
 	b.WriteString(g.field(&key))
 	for i := range r.Fields {
-		if f := &r.Fields[i]; readable(f) {
+		if f := &r.Fields[i]; f.Readable() {
 			b.WriteString(g.field(f))
 		}
 	}
@@ -273,7 +220,7 @@ func (g *generator) fields(r *catalog.Resource, name string, known func(string) 
 		if e.WriteOnly {
 			continue
 		}
-		b.WriteString(comment("      ", edgeNotes(e)))
+		b.WriteString(comment("      ", outline.EdgeNotes(e)))
 		kind := e.Target + " | null"
 		switch {
 		case !known(e.Target):
@@ -373,41 +320,8 @@ func fieldType(f *catalog.Field) string {
 
 // fieldNotes say in one line what a type cannot.
 func fieldNotes(f *catalog.Field) string {
-	var notes []string
-	add := func(s string) { notes = append(notes, s) }
-	if format := f.Format(); format != "" {
-		add(format)
-	}
-	if f.Opaque {
-		add("compared as a whole")
-	}
 	if isWide(f) {
-		add("a string beyond 2^53: Number(it), BigInt(it)")
+		return outline.FieldNotes(f, "a string beyond 2^53: Number(it), BigInt(it)")
 	}
-	if f.Required {
-		add("required")
-	}
-	if f.ReadOnly {
-		add("read-only")
-	}
-	if f.Immutable {
-		add("only at creation")
-	}
-	notes = append(append(notes, f.Limits()...), f.Usual()...)
-	return withNotes(f.Description, notes)
-}
-
-// edgeNotes say what the type of a relationship cannot.
-func edgeNotes(e catalog.Edge) string { return withNotes(e.Description, e.Limits()) }
-
-// withNotes appends notes to a description.
-func withNotes(description string, notes []string) string {
-	text := strings.Join(notes, ", ")
-	if description == "" {
-		return text
-	}
-	if text == "" {
-		return description
-	}
-	return strings.TrimRight(description, " .") + " (" + text + ")."
+	return outline.FieldNotes(f)
 }

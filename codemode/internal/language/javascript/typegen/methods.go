@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/koan-go/koan/codemode/internal/language/shapes"
 	"github.com/koan-go/koan/framework/catalog"
 )
 
@@ -31,12 +32,11 @@ func (g *generator) generics() string {
 		b.WriteString("  interface Query<T, R extends string, S extends string" + choice + "> { " + g.members("collection", generic) + " }\n")
 	}
 	for _, s := range g.shapes {
-		ops, extends := s.ops, ""
-		if base := g.base(s); base != nil {
-			ops = slices.DeleteFunc(slices.Clone(ops), func(op string) bool { return slices.Contains(base.ops, op) })
-			extends = " extends " + base.name + "<T, R, S, I>"
+		ops, extends := s.Operations, ""
+		if base := shapes.Base(g.shapes, s); base != nil {
+			ops, extends = s.Beyond(base), " extends "+base.Name+"<T, R, S, I>"
 		}
-		b.WriteString("  interface " + s.name + "<T, R extends string, S extends string, I = Input<T>>" + extends + " {\n")
+		b.WriteString("  interface " + s.Name + "<T, R extends string, S extends string, I = Input<T>>" + extends + " {\n")
 		for _, line := range g.methods(ops, generic) {
 			b.WriteString("    " + line + "\n")
 		}
@@ -48,7 +48,7 @@ func (g *generator) generics() string {
 // methods are the signatures that ops become, one line each.
 func (g *generator) methods(ops []string, t typeNames) []string {
 	var out []string
-	for _, name := range methodOps(ops) {
+	for _, name := range shapes.Methods(ops) {
 		op, _ := catalog.EntityOperationNamed(name)
 		for _, m := range op.Methods {
 			out = append(out, methodNotes[m.Name]+g.method(op, m, t))

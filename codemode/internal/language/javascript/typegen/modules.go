@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/koan-go/koan/codemode/internal/bind"
+	"github.com/koan-go/koan/codemode/internal/language/outline"
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
 )
@@ -73,7 +74,7 @@ const typesName = "Types"
 // serverModule returns the declaration of a server's module. It is made once per View.
 func serverModule(v *catalog.View, s *bind.Server) string {
 	if s.Any != "" { // any name can be imported of it
-		return "/** Its tools are not known yet, it is " + connecting + ". */\ndeclare module " + quote(wire.ModuleServers+s.ID) + ";\n"
+		return "/** Its tools are not known yet, it is " + outline.Connecting + ". */\ndeclare module " + quote(wire.ModuleServers+s.ID) + ";\n"
 	}
 	type key struct{ id string }
 	return catalog.Memo(v, key{s.ID}, func() string {
@@ -138,7 +139,7 @@ func (TypeScript) ModuleNames(v *catalog.View, app bind.App, budget int) string 
 			line += ":"
 		}
 		if s.Any != "" {
-			line += ": " + connecting
+			line += ": " + outline.Connecting
 		}
 		room := (budget - b.Len()) / (len(servers) - i) // what one leaves the others may use
 		for n, t := range s.Tools {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/koan-go/koan/codemode/internal/bind"
+	"github.com/koan-go/koan/codemode/internal/language/shapes"
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
 )
@@ -26,7 +27,7 @@ func (TypeScript) Block(v *catalog.View, name string) (text string, ok bool) {
 // Method implements language.Types.
 func (TypeScript) Method(v *catalog.View, id catalog.ID, fields bool) (text string, ok bool) {
 	r := v.Resource(id.Owner)
-	if r == nil || id.Kind != catalog.KindEntity || !v.Scripted(id) || len(methodOps([]string{id.Op})) == 0 {
+	if r == nil || id.Kind != catalog.KindEntity || !v.Scripted(id) || len(shapes.Methods([]string{id.Op})) == 0 {
 		return "", false
 	}
 	g := plainGenerator(v)

@@ -12,16 +12,22 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/koan-go/koan/codemode/internal/bind"
 	"github.com/koan-go/koan/codemode/internal/language"
-	"github.com/koan-go/koan/codemode/internal/wire"
+	"github.com/koan-go/koan/codemode/internal/language/outline"
+	"github.com/koan-go/koan/codemode/internal/language/shapes"
 	"github.com/koan-go/koan/framework/catalog"
 )
 
 // TypeScript declares SDK for scripts in JavaScript and TypeScript.
 type TypeScript struct{}
 
-var _ language.Types = TypeScript{}
+var (
+	_ language.Types   = TypeScript{}
+	_ language.Outline = TypeScript{}
+)
+
+// style is how the lines of a description are written.
+var style = outline.Style{Function: func(name string) string { return name }, Signature: actionSignature, Comment: "//"}
 
 type allKey struct{}
 
@@ -72,7 +78,7 @@ func (TypeScript) Entity(v *catalog.View, name string) (text string, ok bool) {
 	}
 	g := *newGenerator(v)
 	g.alone = true
-	g.shapes = slices.DeleteFunc(slices.Clone(g.shapes), func(s shape) bool { return !slices.Equal(s.ops, methodOps(r.Operations)) })
+	g.shapes = slices.DeleteFunc(slices.Clone(g.shapes), func(s shapes.Shape) bool { return !slices.Equal(s.Operations, shapes.Methods(r.Operations)) })
 	var b strings.Builder
 	b.WriteString(header)
 	b.WriteString("declare namespace SDK {\n")
@@ -94,12 +100,11 @@ func (TypeScript) Entity(v *catalog.View, name string) (text string, ok bool) {
 	return withDigest(b.String()), true
 }
 
-// Inline implements language.Types: the declarations with their comments or, if that is too long, without, else
-// what Lines returns.
+// Inline implements language.Outline: the declarations with their comments or, if that is too long, without.
 func (TypeScript) Inline(v *catalog.View, budget int) (text string, complete bool) {
 	text = catalog.Memo(v, inlineKey{budget}, func() string {
-		if leastSize(v) > budget {
-			return fieldLines(v, budget)
+		if outline.LeastSize(v) > budget {
+			return style.Lines(v, budget)
 		}
 		all := strings.ReplaceAll(shorter.Replace(namespaceSDK(v, true)), "\n    ", "\n  ")
 		if len(all) <= budget {
@@ -108,117 +113,25 @@ func (TypeScript) Inline(v *catalog.View, budget int) (text string, complete boo
 		if all = uncommented(all); len(all) <= budget {
 			return all
 		}
-		return fieldLines(v, budget)
+		return style.Lines(v, budget)
 	})
 	return text, strings.HasPrefix(text, "declare ")
 }
 
-// leastDeclaration is less than what the declaration of one function takes, in bytes.
-const leastDeclaration = 20
-
-// leastSize is less than what the declarations of a view take, in bytes, so that those of a large app
-// are not made to be thrown away.
-func leastSize(v *catalog.View) (n int) {
-	for _, op := range v.Script() {
-		if op.Resource == "" {
-			n += leastDeclaration
-		}
-	}
-	for _, r := range v.Resources() {
-		n += leastDeclaration + len(r.Name)
-		for i := range r.Fields {
-			if r.Fields[i].Readable() {
-				n += len(r.Fields[i].Name)
-			}
-		}
-	}
-	return n
-}
-
-// Overview implements language.Types.
+// Overview implements language.Outline.
 func (TypeScript) Overview(v *catalog.View, budget int) (text string, more []string) {
-	if text = lines(v, budget); text != "" {
-		return text, nil
-	}
-	var domains, entities []string
-	for _, d := range bind.Bind(v).Domains {
-		domains = append(domains, d.Name)
-	}
-	for _, d := range bind.Bind(v).Upstreams {
-		domains = append(domains, strings.TrimPrefix(catalog.SDKServer(d.Name), "SDK."))
-	}
-	for _, r := range v.Resources() {
-		entities = append(entities, r.Name)
-	}
-	first, _ := language.NameLine("SDK", domains, budget/4)
-	second, more := language.NameLine("SDK.Entities", entities, budget-len(first))
-	return first + second, more
+	return style.Overview(v, budget)
 }
 
-// maxInlineLines is how many entities get a line of their own.
-const maxInlineLines = 40
+// Lines implements language.Outline.
+func (TypeScript) Lines(v *catalog.View, budget int) string { return style.Lines(v, budget) }
 
-// lines are the lines of entities and domains, "" if they are too many or too long.
-func lines(v *catalog.View, budget int) string {
-	if len(v.Resources()) > maxInlineLines {
-		return ""
-	}
-	if text := summary(v, func(*catalog.Field) string { return "" }); len(text) <= budget {
-		return text
-	}
-	return ""
+// ActionLines implements language.Outline.
+func (TypeScript) ActionLines(v *catalog.View) string {
+	return catalog.Memo(v, actionLinesKey{}, func() string { return style.Actions(v) })
 }
 
-// Lines implements language.Types.
-func (TypeScript) Lines(v *catalog.View, budget int) string { return fieldLines(v, budget) }
-
-// fieldLines are the lines with what fields hold or, if that is too long, without.
-func fieldLines(v *catalog.View, budget int) string {
-	if len(v.Resources()) <= maxInlineLines {
-		if text := summary(v, contents); len(text) <= budget {
-			return text
-		}
-	}
-	return lines(v, budget)
-}
-
-// How much a line says of one field, in bytes: every conversation pays for it.
-const (
-	maxValues = 48
-	maxUnit   = 26
-)
-
-// contents returns what a field holds, as far as its name cannot say it: the values of an enum, the
-// unit of a number, and which texts there may be, where its description begins with them. "" if
-// that is too long.
-func contents(f *catalog.Field) string {
-	if f.Type == catalog.TypeEnum {
-		return atMost(maxValues, "="+strings.Join(f.Enum, "|"))
-	}
-	begin, _, _ := strings.Cut(f.Description, ";")
-	begin, _, _ = strings.Cut(begin, ". ")
-	begin = strings.TrimSuffix(begin, ".")
-	switch f.Type {
-	case catalog.TypeInt, catalog.TypeFloat, catalog.TypeDecimal:
-		if begin == "" || f.ReadOnly {
-			return ""
-		}
-	case catalog.TypeString, catalog.TypeJSON:
-		if !strings.Contains(begin, ": ") || !strings.Contains(begin, ", ") { // it lists none
-			return ""
-		}
-	default:
-		return ""
-	}
-	return atMost(maxUnit, " ("+begin+")")
-}
-
-func atMost(bytes int, text string) string {
-	if len(text) > bytes {
-		return ""
-	}
-	return text
-}
+type actionLinesKey struct{}
 
 // uncommented removes the comments that lines begin with.
 func uncommented(text string) string {
@@ -235,57 +148,4 @@ func uncommented(text string) string {
 		}
 	}
 	return b.String()
-}
-
-// summary returns a line for each entity and domain. After each field stands what of returns.
-func summary(v *catalog.View, of func(*catalog.Field) string) string {
-	var b strings.Builder
-	for _, r := range v.Resources() {
-		b.WriteString("SDK.Entities." + r.Name)
-		if r.ReadOnly {
-			b.WriteString(" (read-only)")
-		}
-		b.WriteString(": ")
-		sep := r.Key.Name
-		for _, f := range r.Fields {
-			if readable(&f) {
-				b.WriteString(sep)
-				sep = ", " + f.Name + of(&f)
-			}
-		}
-		b.WriteString(sep)
-		sep = "; with "
-		for _, e := range r.Edges {
-			if !e.WriteOnly {
-				b.WriteString(sep + e.Name)
-				sep = ", "
-			}
-		}
-		b.WriteByte('\n')
-	}
-	for _, d := range bind.Bind(v).Domains {
-		b.WriteString("SDK." + d.Name + ": " + functionNames(d) + "\n")
-	}
-	for _, d := range bind.Bind(v).Upstreams {
-		b.WriteString(catalog.SDKServer(d.Name) + ": " + functionNames(d) + "\n")
-	}
-	return b.String()
-}
-
-// connecting says of a server whose tools were never listed what can be done meanwhile.
-const connecting = "still connecting: a search waits for its tools and returns their declarations, and calls by their names wait, too"
-
-// functionNames are those of a domain in one line.
-func functionNames(d wire.Domain) string {
-	if d.Any != "" {
-		return "(" + connecting + ")"
-	}
-	names := make([]string, len(d.Functions))
-	for i, f := range d.Functions {
-		names[i] = f.Name
-	}
-	for _, g := range d.Groups {
-		names = append(names, g.Name)
-	}
-	return strings.Join(names, ", ")
 }

@@ -2,9 +2,11 @@ package typegen
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/koan-go/koan/codemode/internal/bind"
 	"github.com/koan-go/koan/framework/catalog"
@@ -142,13 +144,24 @@ func literal(values []string) string {
 	return "Literal[" + strings.Join(quoted, ", ") + "]"
 }
 
-// quote returns a string of Python. Strings of JSON are strings of Python.
+// quote returns a string of Python, with escapes for what a reader would not see. Strings of JSON are strings of Python.
 func quote(s string) string {
 	raw, err := json.Marshal(s)
 	if err != nil { // a string cannot fail
 		return strconv.Quote(s)
 	}
-	return string(raw)
+	var b strings.Builder
+	for _, r := range string(raw) {
+		switch {
+		case unicode.IsPrint(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
 }
 
 // methods writes the methods of one entity.
@@ -249,6 +262,13 @@ func (m methods) argument(op, name string) string {
 		return "Union[_str, Sequence[_str]]"
 	case "set":
 		return m.set
+	}
+	return scalar(op, name)
+}
+
+// scalar is the type of a member of an operation's input whose type is the same for all entities.
+func scalar(op, name string) string {
+	switch name {
 	case "q", "cursor", "timeZone":
 		return "_str"
 	case "page", "pageSize", "limit", "ifVersion", "maxAffected":

@@ -55,6 +55,44 @@ func (s schemas) input(name string, raw json.RawMessage) given {
 	return given{whole: s.dict(name, of, 0), keywords: b.String()}
 }
 
+// inlineInput returns the parameters of a function in a description: keywords, those that may be left out with a default.
+// An input that has none, or a member that is no keyword, is taken as one dict.
+func (s schemas) inlineInput(name string, raw json.RawMessage, leading []string) string {
+	of, ok := read(raw)
+	names := sorted(of.Properties)
+	if !ok || len(names) == 0 {
+		return ", **members: Any"
+	}
+	if slices.ContainsFunc(names, func(p string) bool { return !isIdentifier(p) || p == "self" }) {
+		return ", input: " + s.dict(name, of, 0) + ", /"
+	}
+	var b strings.Builder
+	optional := false // as all behind one that is must be
+	for _, p := range leading {
+		if i := slices.Index(names, p); i >= 0 {
+			optional = optional || !slices.Contains(of.Required, p)
+			b.WriteString(s.parameter(name, p, of, optional))
+			names = slices.Delete(names, i, i+1)
+		}
+	}
+	if len(names) > 0 {
+		b.WriteString(", *")
+	}
+	for _, p := range names {
+		b.WriteString(s.parameter(name, p, of, !slices.Contains(of.Required, p)))
+	}
+	return b.String()
+}
+
+// parameter returns that of a member of an input, behind a comma.
+func (s schemas) parameter(name, member string, of schema, optional bool) string {
+	text := ", " + member + ": " + s.kind(name+pascal(member), of.Properties[member], 1, s.dict)
+	if optional {
+		text += "=..."
+	}
+	return text
+}
+
 // output returns the type of a function's output.
 func (s schemas) output(name string, raw json.RawMessage) string {
 	if len(raw) == 0 {
@@ -119,6 +157,9 @@ func (s schemas) dict(name string, of schema, depth int) string {
 	var b strings.Builder
 	b.WriteString(name + " = TypedDict(" + quote(name) + ", {")
 	for _, p := range sorted(of.Properties) {
+		if p == "" { // pyright takes no member without a name
+			continue
+		}
 		b.WriteString(quote(p) + ": " + s.kind(name+pascal(p), of.Properties[p], depth+1, s.dict) + ", ")
 	}
 	b.WriteString("}, total=False)\n")
@@ -130,9 +171,12 @@ func (s schemas) dict(name string, of schema, depth int) string {
 func (s schemas) row(name string, of schema, depth int) string {
 	name = s.unique(name)
 	base := "_Row"
+	if s.inline {
+		base = "Row"
+	}
 	var b strings.Builder
 	for _, p := range sorted(of.Properties) {
-		if slices.Contains(ofDict, p) {
+		if slices.Contains(ofDict, p) && !s.inline {
 			base = "_Members"
 		}
 		kind := s.kind(name+pascal(p), of.Properties[p], depth+1, s.row)
@@ -142,7 +186,11 @@ func (s schemas) row(name string, of schema, depth int) string {
 		}
 		b.WriteString("    " + p + ": " + kind + "\n")
 	}
-	s.types.WriteString("class " + name + "(" + base + "):\n    __slots__ = ()\n" + b.String() + "\n")
+	slots := "    __slots__ = ()\n"
+	if s.inline && slices.ContainsFunc(sorted(of.Properties), isIdentifier) { // it has a body without
+		slots = ""
+	}
+	s.types.WriteString("class " + name + "(" + base + "):\n" + slots + b.String() + "\n")
 	return name
 }
 

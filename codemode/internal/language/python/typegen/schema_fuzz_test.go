@@ -42,6 +42,10 @@ func FuzzSchema(f *testing.F) {
 		require.LessOrEqual(t, len(text), len(prelude)+2000+400*len(raw))
 		require.NotContains(t, strings.TrimPrefix(text, prelude), "\x00")
 		require.NotContains(t, text, "\r")
+		brief := schemas{&generator{taken: map[string]bool{}, inline: true}}
+		for _, line := range []string{shortInput(json.RawMessage(raw)), shortOutput(json.RawMessage(raw)), brief.inlineInput("FInput", json.RawMessage(raw), nil)} {
+			require.NotContains(t, line, "\n")
+		}
 	})
 }
 

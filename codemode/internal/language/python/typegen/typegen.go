@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/koan-go/koan/codemode/internal/bind"
+	"github.com/koan-go/koan/codemode/internal/language/outline"
+	"github.com/koan-go/koan/codemode/internal/language/shapes"
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
 )
@@ -35,6 +37,11 @@ type generator struct {
 	taken map[string]bool // names at the top of the module
 	types strings.Builder // those of inputs and outputs of functions
 	brief bool            // one spelling of each name, that of Python
+
+	inline   bool // for a description: functions take keywords alone
+	comments bool // which a description has as long as there is room for them
+	shapes   []shapes.Shape
+	options  map[string][]string // op -> those of its methods, over all entities
 }
 
 func newGenerator(v *catalog.View) *generator {
@@ -128,6 +135,10 @@ func (g *generator) function(b *strings.Builder, domain string, f wire.Function,
 	if op == nil {
 		return
 	}
+	if g.inline {
+		g.inlineFunction(b, domain, f, op)
+		return
+	}
 	s := schemas{g}
 	name := domain + pascal(f.Name)
 	in := s.input(name+"Input", op.Input)
@@ -147,7 +158,7 @@ func (g *generator) function(b *strings.Builder, domain string, f wire.Function,
 
 // body is the body of a function or a class in a stub: what is said about it.
 func body(text, indent string) string {
-	text = strings.Join(strings.Fields(strings.NewReplacer(`\`, " ", `"`, "'").Replace(text)), " ")
+	text = outline.Plain(strings.NewReplacer(`\`, " ", `"`, "'").Replace(text))
 	if text == "" {
 		return " ...\n"
 	}
@@ -190,16 +201,18 @@ func pascal(name string) string {
 	return string(unicode.ToUpper(first)) + name[size:]
 }
 
+// snake returns the snake_case spelling of a name as the runtime does (koan_runtime.names): a word begins at a capital
+// behind a small letter or a digit, and at the last capital of several.
 func snake(name string) string {
 	var b strings.Builder
-	for i, r := range name {
-		if 'A' <= r && r <= 'Z' {
-			if i > 0 {
-				b.WriteByte('_')
-			}
-			r += 'a' - 'A'
+	runes := []rune(name)
+	upper := func(i int) bool { return i < len(runes) && 'A' <= runes[i] && runes[i] <= 'Z' }
+	lower := func(i int) bool { return i < len(runes) && 'a' <= runes[i] && runes[i] <= 'z' }
+	for i, r := range runes {
+		if i > 0 && upper(i) && (lower(i-1) || '0' <= runes[i-1] && runes[i-1] <= '9' || upper(i-1) && lower(i+1)) {
+			b.WriteByte('_')
 		}
-		b.WriteRune(r)
+		b.WriteRune(unicode.ToLower(r))
 	}
 	return b.String()
 }

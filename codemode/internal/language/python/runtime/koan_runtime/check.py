@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import Any, NoReturn
 
+from . import literals
 from .encoding import Encoder, NotJSON
 from .jsontext import read
 from .names import did_you_mean, server_module, snake, tool_function
 from .program import compiled, parse
-from .sdk import Function, Method, Namespace, build
+from .sdk import Function, Method, Namespace, build, joined
 from .session import Session
 
 _MOST = 100
+_MOST_DETAILS = 10
+_NO_TOOLS = ("raw", "resources", "prompts")  # members of a server's module
 
 
 def run(session: Session) -> NoReturn:
@@ -41,7 +45,7 @@ class Checker(ast.NodeVisitor):
         self._servers = {server_module(s["id"]): s for s in session.bindings.get("servers") or []}
         self._aliases: dict[str, str] = {}
         self._reported: set[int] = set()
-        self._functions: set[str] = set()  # of servers, imported by their names
+        self._functions: dict[str, list[str]] = {}  # of servers, imported by their names: module and function
         self._last: ast.stmt | None = None  # whose value the run awaits
 
     def check(self, tree: ast.Module) -> None:
@@ -73,8 +77,8 @@ class Checker(ast.NodeVisitor):
                 self._aliases[name.asname or name.name] = name.name
             elif self._server(node, module) and name.name != "*":
                 self._function(node, module, name.name)
-                if name.name not in ("raw", "resources", "prompts") and not name.name.startswith("__"):
-                    self._functions.add(name.asname or name.name)
+                if name.name not in _NO_TOOLS and not name.name.startswith("__"):
+                    self._functions[name.asname or name.name] = [module, name.name]
 
     def _server(self, node: ast.AST, module: str) -> bool:
         if module in self._servers:
@@ -86,7 +90,7 @@ class Checker(ast.NodeVisitor):
 
     def _function(self, node: ast.AST, module: str, name: str) -> None:
         server = self._servers[module]
-        if server.get("any") or name.startswith("__") or name in ("raw", "resources", "prompts") or not server.get("tools"):
+        if server.get("any") or name.startswith("__") or name in _NO_TOOLS or not server.get("tools"):
             return
         known = {n for t in server["tools"] for n in (tool_function(t["name"]), snake(tool_function(t["name"])))}
         if name not in known:
@@ -158,11 +162,27 @@ class Checker(ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> None:
         path = _path(node.func)
-        if path and path[0] == "SDK":
-            method = self._resolve(path)
-            if isinstance(method, Method):
-                self._input(node, method)
+        called = self._resolve(path)
+        if isinstance(called, Method):
+            self._method(node, called)
+        elif isinstance(called, Function):
+            self._function_input(node, called)
+        elif tool := self._tool(path):
+            self._tool_input(node, tool)
         self.generic_visit(node)
+
+    def _tool(self, path: list[str]) -> dict[str, Any] | None:
+        """Return the tool that the function of a server calls, None if it is not known."""
+        if len(path) == 1:
+            path = ["servers", *self._functions.get(path[0], [])]
+        elif path and path[0] in self._aliases:
+            path = ["servers", self._aliases[path[0]], *path[1:]]
+        if path[2:3] == ["raw"]:
+            path = path[:2] + path[3:]
+        if len(path) != 3 or path[0] != "servers" or path[1] not in self._servers:
+            return None
+        tools: list[dict[str, Any]] = self._servers[path[1]].get("tools") or []
+        return next((t for t in tools for n in [tool_function(t["name"])] if path[2] in (n, snake(n))), None)
 
     def _resolve(self, path: list[str]) -> Any:
         if path[:1] != ["SDK"]:
@@ -177,30 +197,82 @@ class Checker(ast.NodeVisitor):
                 return None
         return at
 
-    def _input(self, node: ast.Call, method: Method) -> None:
-        """Have the operation check the input that a call's literals make, if all of it is literal."""
-        try:
-            if any(k.arg is None for k in node.keywords):
-                return
-            args = tuple(ast.literal_eval(a) for a in node.args)
-            options = {str(k.arg): ast.literal_eval(k.value) for k in node.keywords}
-        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+    def _method(self, node: ast.Call, method: Method) -> None:
+        """Check the input of an entity's method."""
+        args = [literals.value(a) for a in node.args]
+        if any(a is literals.UNKNOWN for a in args) and (method.takes_options_early or len(args) > method.positional):
+            return  # it may be the options
+        self._input(node, args, method.operation, lambda args, options: method.input(args, options)[0], method.option)
+
+    def _function_input(self, node: ast.Call, function: Function) -> None:
+        """Check the input of a function of a plugin, of an action, or of a server's tool."""
+        if function.operation:
+            self._input(node, [literals.value(a) for a in node.args], function.operation, function.input, str)
+
+    def _tool_input(self, node: ast.Call, tool: dict[str, Any]) -> None:
+        """Check the input of a function of a server's module."""
+        options: dict[str, str] = self._session.vocabulary["options"] if tool["id"].startswith("koan::") else {}
+
+        def given(args: tuple[Any, ...], members: dict[str, Any]) -> dict[str, Any]:
+            return {options.get(k, k): v for k, v in joined(tool["name"], tool.get("leading") or [], args, members).items()}
+
+        self._input(node, [literals.value(a) for a in node.args], tool["id"], given, lambda name: options.get(name, name))
+
+    def _input(
+        self,
+        node: ast.Call,
+        args: list[Any],
+        operation: str,
+        make: Callable[[tuple[Any, ...], dict[str, Any]], dict[str, Any]],
+        member: Callable[[str], str],
+    ) -> None:
+        """Have an operation check what is known of the input that a call makes of its arguments."""
+        if any(isinstance(a, ast.Starred) for a in node.args):
             return
+        options = {k.arg: literals.value(k.value) for k in node.keywords if k.arg is not None}
+        whole = len(options) == len(node.keywords) and all(map(literals.is_known, [*args, *options.values()]))
         try:
-            given, _ = method.input(args, options)
-            body = Encoder("the input", result=False).encode(given)
+            given = make(tuple(args), options)
+            body = Encoder("the input", result=False).encode(literals.known_part(given))
         except TypeError as e:
-            self._add(node, "invalid_argument", str(e), path=e.path if isinstance(e, NotJSON) else "")
+            if literals.UNKNOWN not in args:
+                self._add(node, "invalid_argument", str(e), path=e.path if isinstance(e, NotJSON) else "")
             return
-        reply = self._session.channel.call(method.operation, body)
-        if reply.status == 0:
-            return
-        fault = read(reply.body)
+        for code, detail, hint in self._problems(operation, body):
+            path = literals.steps(detail.get("path", ""))
+            if (whole and code != "unknown_set") or _certain(operation, given, path):
+                self._add(literals.place(node, path, member), _diagnostic(code, detail), detail["message"], hint, detail.get("path", ""))
+        if names := [k for k, v in given.items() if v is literals.UNKNOWN]:
+            self._names(node, operation, names, member)
+
+    def _names(self, node: ast.Call, operation: str, names: list[str], member: Callable[[str], str]) -> None:
+        """Have an operation check the names of members whose values are not known."""
+        body = Encoder("the input", result=False).encode(dict.fromkeys(names))
+        for code, detail, hint in self._problems(operation, body):
+            path = literals.steps(detail.get("path", ""))
+            if len(path) == 1 and path[0] in names and detail["message"].startswith(("unknown ", "there is no ")):
+                self._add(literals.place(node, path, member), _diagnostic(code, detail), detail["message"], hint, detail["path"])
+
+    def _problems(self, operation: str, body: bytes) -> list[tuple[str, dict[str, Any], str]]:
+        """Return what an operation finds wrong with an input: the fault's code, a problem, the hint."""
+        reply = self._session.channel.call(operation, body)
+        fault = read(reply.body) if reply.status != 0 else {"code": ""}
+        if fault["code"] not in ("invalid_payload", "unknown_set"):
+            return []
         details = fault.get("details")
         if not isinstance(details, list) or not details:
             details = [{"path": fault.get("path", ""), "message": fault["message"]}]
-        for d in details[:10]:
-            self._add(node, _diagnostic(fault["code"], d), d["message"], fault["hint"], d.get("path", ""))
+        return [(fault["code"], d, fault["hint"]) for d in details[:_MOST_DETAILS]]
+
+
+def _certain(operation: str, given: dict[str, Any], path: list[str]) -> bool:
+    """Report whether a problem at a path of an input is there whatever the unknown parts of the input are."""
+    found = literals.at(given, path)
+    if not path or not literals.is_known(found):
+        return False
+    if path[0] == "having" or (path[0] == "sort" and operation.endswith(".aggregate")):
+        return False  # they name columns that other members make
+    return len(path) > 1 or not isinstance(found, (dict, list))
 
 
 def _diagnostic(code: str, detail: dict[str, Any]) -> str:

@@ -92,6 +92,8 @@ class Method:
         self.operation = f"koan::{entity_name}.{op}"
         self.__name__ = spec["name"]
         self.__qualname__ = f"SDK.Entities.{entity_name}.{spec['name']}"
+        self.positional = len(spec["arguments"] or [])
+        self.takes_options_early = bool(spec.get("loose") or spec.get("loneSet"))
 
     def __repr__(self) -> str:
         return f"<method {self.__qualname__}>"
@@ -218,6 +220,7 @@ class Function:
         self._tool = tool
         self.__name__ = spec["name"]
         self.__qualname__ = f"{path}.{spec['name']}"
+        self.operation = "" if tool else str(spec["id"])  # "" for a tool that is not known yet
 
     def __repr__(self) -> str:
         return f"<function {self.__qualname__}>"
