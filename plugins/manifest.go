@@ -3,7 +3,6 @@ package plugins
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -51,6 +50,7 @@ func checkManifest(name string, m *wire.Manifest) error {
 		}
 	}
 	problems = append(problems, needProblems(m)...)
+	problems = append(problems, metricProblems(m)...)
 	if m.GetContractVersion() != wire.ContractVersion {
 		problems = append(problems, fmt.Sprintf("it speaks contract version %d, this app speaks %d", m.GetContractVersion(), wire.ContractVersion))
 	}
@@ -189,7 +189,7 @@ func operationsOf(p *plugin, m *wire.Manifest) []*catalog.Operation {
 		if len(f.GetExample()) > 0 {
 			op.Example = f.GetExample()
 		}
-		op.Handler = withMedia(p, op, func(ctx context.Context, c catalog.Call) (json.RawMessage, error) { return p.call(ctx, op, c) })
+		op.Handler = withMedia(p, op)
 		ops = append(ops, op)
 	}
 	return ops

@@ -153,7 +153,7 @@ func examine(ctx context.Context, host catalog.Host, s *staged, in *catalog.Invo
 	}
 	single, err := plugins.StartSingle(ctx, s.path, options)
 	if err != nil {
-		f := notStarted(s.path, err)
+		f := s.notStarted(err)
 		if strings.Contains(err.Error(), "cannot be confined") {
 			return e, nil, fault.New(fault.PluginUnavailable, oneLine(err)).WithHint("If you trust where it comes from, --%s lets it describe itself nevertheless.", openFlag.Name)
 		}
@@ -162,9 +162,18 @@ func examine(ctx context.Context, host catalog.Host, s *staged, in *catalog.Invo
 	defer single.Stop()
 	d, err := single.Describe(ctx)
 	if err != nil {
-		return e, nil, notStarted(s.path, err)
+		return e, nil, s.notStarted(err)
 	}
 	return entryOf(d, digest), d, nil
+}
+
+// notStarted is why a staged plugin does not start. Its hint is about the source, since what is staged is discarded.
+func (s *staged) notStarted(err error) error {
+	source := s.source
+	if address(source) != nil {
+		source = "PATH"
+	}
+	return notStarted(s.name, source, err)
 }
 
 func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

@@ -75,11 +75,11 @@ func call(ctx context.Context, host catalog.Host, in *catalog.Invocation) error 
 	}
 	single, err := plugins.StartSingle(ctx, in.Args[0], plugins.SingleOptions{Keys: set, Log: host.Log(), App: "koan plugin", Version: host.Version()})
 	if err != nil {
-		return notStarted(in.Args[0], err)
+		return notStarted(filepath.Base(in.Args[0]), in.Args[0], err)
 	}
 	defer single.Stop()
 	if err := single.Admit(ctx); err != nil {
-		return notStarted(in.Args[0], err)
+		return notStarted(filepath.Base(in.Args[0]), in.Args[0], err)
 	}
 	snapshot, err := catalog.NewSnapshot(single.Offer())
 	if err != nil {
@@ -135,7 +135,7 @@ func inputOf(in *catalog.Invocation) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// notStarted is why a plugin does not start.
-func notStarted(path string, err error) error {
-	return fault.Newf(fault.PluginUnavailable, "%s does not start: %s", filepath.Base(path), oneLine(err)).WithHint("`koan plugin check %s` says more.", path)
+// notStarted is why a plugin at a path does not start.
+func notStarted(name, path string, err error) error {
+	return fault.Newf(fault.PluginUnavailable, "%s does not start: %s", name, oneLine(err)).WithHint("`koan plugin check %s` says more.", path)
 }
