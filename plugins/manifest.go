@@ -15,6 +15,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/schema"
+	"github.com/koan-go/koan/plugins/internal/plain"
 	"github.com/koan-go/koan/plugins/internal/schemasize"
 	"github.com/koan-go/koan/plugins/internal/wire"
 )
@@ -138,7 +139,7 @@ const (
 
 // ownerOf returns the description of the plugin in a manifest.
 func ownerOf(m *wire.Manifest) *catalog.Owner {
-	line := func(s string, n int) string { return bounded(strings.Join(strings.Fields(s), " "), n) }
+	line := func(s string, n int) string { return bounded(plain.Line(s), n) }
 	return &catalog.Owner{
 		Kind: catalog.KindPlugin, Name: m.GetDomain(), Description: line(m.GetDescription(), maxDescription), Version: line(m.GetVersion(), maxVersion),
 	}

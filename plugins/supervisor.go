@@ -18,6 +18,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/plugins/internal/plain"
 	"github.com/koan-go/koan/plugins/internal/queue"
 	"github.com/koan-go/koan/plugins/internal/wire"
 )
@@ -232,7 +233,7 @@ func explain(err error) error {
 	return errors.New(oneLine(err))
 }
 
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+func oneLine(err error) string { return plain.Line(err.Error()) }
 
 func (p *plugin) admit(ctx context.Context, proc *process) error {
 	ctx, cancel := context.WithTimeout(ctx, p.provider.opts.StartTimeout)

@@ -15,6 +15,7 @@ import (
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/plugins"
 	"github.com/koan-go/koan/plugins/internal/lock"
+	"github.com/koan-go/koan/plugins/internal/plain"
 )
 
 // add is `plugin add`.
@@ -69,7 +70,7 @@ func (p place) restore(ctx context.Context, in *catalog.Invocation) error {
 			continue
 		}
 		brought++
-		in.Out.Printf("%s %s is in %s.\n", name, plain(e.Version), p.dir)
+		in.Out.Printf("%s %s is in %s.\n", name, short(e.Version), p.dir)
 	}
 	if brought == 0 && len(problems) == 0 {
 		in.Out.Printf("Nothing of %s is missing in %s.\n", p.lock, p.dir)
@@ -176,7 +177,7 @@ func (s *staged) notStarted(err error) error {
 	return notStarted(s.name, source, err)
 }
 
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+func oneLine(err error) string { return plain.Line(err.Error()) }
 
 // entryOf returns a plugin as the lock has it.
 func entryOf(d *plugins.Description, digest string) lock.Entry {
