@@ -153,6 +153,9 @@ func (p *plugin) exchange(ctx context.Context, proc *process, op *catalog.Operat
 	measured := newMeasures(within, proc.manifest)
 	for {
 		event, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			err = errNothing
+		}
 		if err != nil {
 			return nil, talk.why(err)
 		}

@@ -72,15 +72,28 @@ func checkManifest(name string, m *wire.Manifest) error {
 		}
 		seen[fn] = true
 		problems = append(problems, schemaProblems(f)...)
-		if f.GetTimeoutMs() < 0 {
-			problems = append(problems, fmt.Sprintf("the timeout of %q is negative", fn))
+		if f.GetTimeoutMs() < 0 || f.GetTimeoutMs() > maxTimeout.Milliseconds() {
+			problems = append(problems, fmt.Sprintf("the timeout of %q is negative, or more than %s", fn, maxTimeout))
 		}
 	}
-	if len(problems) > 0 {
-		slices.Sort(problems)
-		return &refusal{"refused: " + strings.Join(problems, "; ")}
+	return refuse(problems)
+}
+
+// refuse returns the refusal of a plugin with problems, which are told as far as a person reads them; nil without any.
+func refuse(problems []string) error {
+	const most, longest = 20, 500
+	if len(problems) == 0 {
+		return nil
 	}
-	return nil
+	slices.Sort(problems)
+	more := len(problems) - most
+	for i := range problems {
+		problems[i] = bounded(problems[i], longest)
+	}
+	if more > 0 {
+		problems = append(problems[:most], fmt.Sprintf("and %d more", more))
+	}
+	return &refusal{"refused: " + strings.Join(problems, "; ")}
 }
 
 // schemaProblems returns the problems of a function's schemas, and of its example by the
@@ -136,6 +149,9 @@ const (
 	maxTitle       = 200 // of a function, as the next one
 	maxSummary     = 2 << 10
 )
+
+// maxTimeout is how long a function may say that a call of it takes.
+const maxTimeout = 24 * time.Hour
 
 // ownerOf returns the description of the plugin in a manifest.
 func ownerOf(m *wire.Manifest) *catalog.Owner {

@@ -51,6 +51,7 @@ func (b breach) Error() string { return string(b) }
 const (
 	errParts   = breach("the parts of its output do not fit together")
 	errNotJSON = breach("its output is not JSON")
+	errNothing = breach("it ended the call without an output or a fault")
 )
 
 // add takes a part. With the first one the whole output is counted.
