@@ -25,7 +25,9 @@ import (
 // call's effect outside cannot be repeated), tool_timeout (the function's own time limit
 // has passed), call_too_large, or execution_error (it failed with an error that is not
 // for callers, or broke the contract).
-func (p *plugin) call(ctx context.Context, op *catalog.Operation, c catalog.Call) (json.RawMessage, error) {
+//
+// The output has at most the given number of bytes.
+func (p *plugin) call(ctx context.Context, op *catalog.Operation, c catalog.Call, most int) (json.RawMessage, error) {
 	if n := len(c.Input()); n > wire.MaxInputBytes {
 		return nil, fault.Newf(fault.CallTooLarge, "the input has %d bytes; %d are allowed", n, wire.MaxInputBytes).
 			WithDetails(map[string]any{"limit": wire.MaxInputBytes, "received": n})
@@ -48,7 +50,7 @@ func (p *plugin) call(ctx context.Context, op *catalog.Operation, c catalog.Call
 	if err := p.crashes.admit(of, p.name); err != nil {
 		return nil, err
 	}
-	proc, out, err := p.send(ctx, op, c)
+	proc, out, err := p.send(ctx, op, c, most)
 	if err == nil || run.Ends(err) { // by a call of its own
 		p.crashes.survived(of)
 		return out, err
@@ -86,12 +88,12 @@ var errDied = errors.New("the process died during the call")
 
 // send makes a call over the running process, nil if there is none. One that has not reached it is
 // made over the next one, once.
-func (p *plugin) send(ctx context.Context, op *catalog.Operation, c catalog.Call) (proc *process, out json.RawMessage, err error) {
+func (p *plugin) send(ctx context.Context, op *catalog.Operation, c catalog.Call, most int) (proc *process, out json.RawMessage, err error) {
 	for range 2 {
 		if proc, err = p.acquire(ctx); err != nil {
 			return nil, nil, err
 		}
-		if out, err = p.exchange(ctx, proc, op, request(ctx, op, c), c); !errors.As(err, new(*notSent)) || ctx.Err() != nil {
+		if out, err = p.exchange(ctx, proc, op, request(ctx, op, c, most), c); !errors.As(err, new(*notSent)) || ctx.Err() != nil {
 			return proc, out, err
 		}
 	}
@@ -109,9 +111,9 @@ func (p *plugin) lateFault(op *catalog.Operation) *fault.Fault {
 	return f
 }
 
-func request(ctx context.Context, op *catalog.Operation, c catalog.Call) *wire.CallRequest {
+func request(ctx context.Context, op *catalog.Operation, c catalog.Call, most int) *wire.CallRequest {
 	req := &wire.CallRequest{
-		Function: op.ID.Op, Input: c.Input(), CallId: uuid.NewString(), Key: c.Key(), DryRun: c.DryRun(), Parts: true,
+		Function: op.ID.Op, Input: c.Input(), CallId: uuid.NewString(), Key: c.Key(), DryRun: c.DryRun(), Parts: true, MaxOutputBytes: int64(most),
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		req.DeadlineUnixMs = deadline.UnixMilli()
@@ -119,6 +121,7 @@ func request(ctx context.Context, op *catalog.Operation, c catalog.Call) *wire.C
 	if attempt, _, ok := run.Current(ctx); ok {
 		req.Set, req.Trace, req.Local = attempt.Set(), attempt.Run().Trace, attempt.Run().Principal().IsLocal()
 	}
+	req.Observed = run.Observer(ctx) != nil
 	if p := c.Principal(); p.Subject != "" {
 		req.Subject, req.Scopes, req.Sets = strings.ToValidUTF8(p.Subject, "?"), p.Scopes, p.Sets
 	}
@@ -145,10 +148,14 @@ func (p *plugin) exchange(ctx context.Context, proc *process, op *catalog.Operat
 	}
 	defer talk.close()
 	proc.used.Store(true)
-	var out output
+	out := output{most: int(req.GetMaxOutputBytes())}
 	var partials partialResults
+	measured := newMeasures(within, proc.manifest)
 	for {
 		event, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			err = errNothing
+		}
 		if err != nil {
 			return nil, talk.why(err)
 		}
@@ -158,6 +165,14 @@ func (p *plugin) exchange(ctx context.Context, proc *process, op *catalog.Operat
 			partials.pass(within, c, e.Progress)
 		case *wire.CallEvent_Part:
 			if err := out.add(held, e.Part.GetSize(), e.Part.GetData()); err != nil {
+				return nil, err
+			}
+		case *wire.CallEvent_Measurement:
+			if err := measured.value(within, e.Measurement); err != nil {
+				return nil, err
+			}
+		case *wire.CallEvent_Span:
+			if err := measured.span(within, e.Span); err != nil {
 				return nil, err
 			}
 		case *wire.CallEvent_Question:

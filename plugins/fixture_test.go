@@ -43,6 +43,10 @@ func TestMain(m *testing.M) {
 		time.Sleep(time.Minute)
 		return
 	}
+	if kind, hostile := strings.CutPrefix(name, hostilePrefix); hostile {
+		serveHostile(kind)
+		return
+	}
 	switch name {
 	case "echo":
 		kit.Serve(echoPlugin("echo"))

@@ -25,6 +25,7 @@ type isolation struct {
 	Hosts    []string // that a confined one may connect to, as host:port
 	Read     []string // files and folders that a confined one may read
 	MemoryMb int      // of it and its children; 0 is defaultMemoryMb
+	StateMb  int      // in the folder of its state; 0 is defaultStateMb
 }
 
 const (
@@ -32,7 +33,8 @@ const (
 	trusted  = "trusted"  // as the app's own user
 
 	defaultMemoryMb = 512
-	maxMemoryMb     = 1 << 20
+	defaultStateMb  = 1024
+	maxMb           = 1 << 20
 	tempMb          = 64 // that a confined plugin may keep in its /tmp
 )
 
@@ -53,13 +55,17 @@ var isolationKeys = map[string]func(i *isolation, value string) error{
 		}
 		return nil
 	},
-	"read": func(i *isolation, v string) (err error) { i.Read, err = operator.Strings(v); return err },
-	"memoryMb": func(i *isolation, v string) (err error) {
-		if i.MemoryMb, err = strconv.Atoi(v); err != nil || i.MemoryMb < 1 || i.MemoryMb > maxMemoryMb {
-			return fmt.Errorf("must be a whole number from 1 to %d (MB)", maxMemoryMb)
-		}
-		return nil
-	},
+	"read":     func(i *isolation, v string) (err error) { i.Read, err = operator.Strings(v); return err },
+	"memoryMb": func(i *isolation, v string) (err error) { i.MemoryMb, err = megabytes(v); return err },
+	"stateMb":  func(i *isolation, v string) (err error) { i.StateMb, err = megabytes(v); return err },
+}
+
+func megabytes(v string) (int, error) {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 || n > maxMb {
+		return 0, fmt.Errorf("must be a whole number from 1 to %d (MB)", maxMb)
+	}
+	return n, nil
 }
 
 // set sets one key, and reports whether it is one of isolationKeys, whatever its case.
@@ -78,6 +84,14 @@ func (i *isolation) memoryBytes() int64 {
 		return defaultMemoryMb << 20
 	}
 	return int64(i.MemoryMb) << 20
+}
+
+// stateBytes is how much the folder of a plugin's state may hold.
+func (i *isolation) stateBytes() int64 {
+	if i.StateMb == 0 {
+		return defaultStateMb << 20
+	}
+	return int64(i.StateMb) << 20
 }
 
 // machine is the one that the app runs on.

@@ -3,7 +3,6 @@ package plugins
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/schema"
+	"github.com/koan-go/koan/plugins/internal/plain"
 	"github.com/koan-go/koan/plugins/internal/schemasize"
 	"github.com/koan-go/koan/plugins/internal/wire"
 )
@@ -51,6 +51,7 @@ func checkManifest(name string, m *wire.Manifest) error {
 		}
 	}
 	problems = append(problems, needProblems(m)...)
+	problems = append(problems, metricProblems(m)...)
 	if m.GetContractVersion() != wire.ContractVersion {
 		problems = append(problems, fmt.Sprintf("it speaks contract version %d, this app speaks %d", m.GetContractVersion(), wire.ContractVersion))
 	}
@@ -71,15 +72,28 @@ func checkManifest(name string, m *wire.Manifest) error {
 		}
 		seen[fn] = true
 		problems = append(problems, schemaProblems(f)...)
-		if f.GetTimeoutMs() < 0 {
-			problems = append(problems, fmt.Sprintf("the timeout of %q is negative", fn))
+		if f.GetTimeoutMs() < 0 || f.GetTimeoutMs() > maxTimeout.Milliseconds() {
+			problems = append(problems, fmt.Sprintf("the timeout of %q is negative, or more than %s", fn, maxTimeout))
 		}
 	}
-	if len(problems) > 0 {
-		slices.Sort(problems)
-		return &refusal{"refused: " + strings.Join(problems, "; ")}
+	return refuse(problems)
+}
+
+// refuse returns the refusal of a plugin with problems, which are told as far as a person reads them; nil without any.
+func refuse(problems []string) error {
+	const most, longest = 20, 500
+	if len(problems) == 0 {
+		return nil
 	}
-	return nil
+	slices.Sort(problems)
+	more := len(problems) - most
+	for i := range problems {
+		problems[i] = bounded(problems[i], longest)
+	}
+	if more > 0 {
+		problems = append(problems[:most], fmt.Sprintf("and %d more", more))
+	}
+	return &refusal{"refused: " + strings.Join(problems, "; ")}
 }
 
 // schemaProblems returns the problems of a function's schemas, and of its example by the
@@ -136,9 +150,12 @@ const (
 	maxSummary     = 2 << 10
 )
 
+// maxTimeout is how long a function may say that a call of it takes.
+const maxTimeout = 24 * time.Hour
+
 // ownerOf returns the description of the plugin in a manifest.
 func ownerOf(m *wire.Manifest) *catalog.Owner {
-	line := func(s string, n int) string { return bounded(strings.Join(strings.Fields(s), " "), n) }
+	line := func(s string, n int) string { return bounded(plain.Line(s), n) }
 	return &catalog.Owner{
 		Kind: catalog.KindPlugin, Name: m.GetDomain(), Description: line(m.GetDescription(), maxDescription), Version: line(m.GetVersion(), maxVersion),
 	}
@@ -189,7 +206,7 @@ func operationsOf(p *plugin, m *wire.Manifest) []*catalog.Operation {
 		if len(f.GetExample()) > 0 {
 			op.Example = f.GetExample()
 		}
-		op.Handler = withMedia(p, op, func(ctx context.Context, c catalog.Call) (json.RawMessage, error) { return p.call(ctx, op, c) })
+		op.Handler = withMedia(p, op)
 		ops = append(ops, op)
 	}
 	return ops

@@ -6,7 +6,6 @@ import (
 
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
-	"github.com/koan-go/koan/plugins/internal/wire"
 )
 
 // holding is the share of the run's budget that a call holds until it ends.
@@ -39,7 +38,10 @@ func (h *holding) release() {
 }
 
 // output is an output that comes in parts.
-type output struct{ raw []byte }
+type output struct {
+	most int // bytes that it may have
+	raw  []byte
+}
 
 // breach is a way to break the contract of a call.
 type breach string
@@ -49,13 +51,14 @@ func (b breach) Error() string { return string(b) }
 const (
 	errParts   = breach("the parts of its output do not fit together")
 	errNotJSON = breach("its output is not JSON")
+	errNothing = breach("it ended the call without an output or a fault")
 )
 
 // add takes a part. With the first one the whole output is counted.
 func (o *output) add(h *holding, size int64, data []byte) error {
 	if o.raw == nil {
-		if size > wire.MaxCallBytes {
-			return outputTooLarge(size)
+		if size > int64(o.most) {
+			return outputTooLarge(size, o.most)
 		}
 		if size <= 0 {
 			return errParts
@@ -80,8 +83,8 @@ func (o *output) end(h *holding, data []byte) (json.RawMessage, error) {
 		return nil, errParts
 	case o.raw != nil:
 		out = append(o.raw, data...)
-	case len(data) > wire.MaxCallBytes:
-		return nil, outputTooLarge(int64(len(data)))
+	case len(data) > o.most:
+		return nil, outputTooLarge(int64(len(data)), o.most)
 	default:
 		if err := h.hold(len(data)); err != nil {
 			return nil, err
@@ -93,6 +96,8 @@ func (o *output) end(h *holding, data []byte) (json.RawMessage, error) {
 	return out, nil
 }
 
-func outputTooLarge(size int64) *fault.Fault {
-	return fault.Newf(fault.CallTooLarge, "the output has %d bytes; %d are allowed", size, wire.MaxCallBytes)
+func outputTooLarge(size int64, most int) *fault.Fault {
+	return fault.Newf(fault.CallTooLarge, "the output has %d bytes; %d are allowed", size, most).
+		WithDetails(map[string]any{"limit": most, "received": size}).
+		WithHint("Ask for less of it. A plugin returns large results as files.")
 }

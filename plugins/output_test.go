@@ -38,7 +38,7 @@ func TestJoinOutputParts(t *testing.T) {
 		"too large at once":   {last: `"` + strings.Repeat("a", wire.MaxCallBytes) + `"`, code: fault.CallTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var out output
+			out := output{most: wire.MaxCallBytes}
 			var err error
 			h := &holding{}
 			for _, p := range c.parts {

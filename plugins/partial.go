@@ -3,6 +3,7 @@ package plugins
 import (
 	"context"
 	"encoding/json"
+	"math"
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/run"
@@ -22,6 +23,9 @@ type partialResults struct{ number, bytes int }
 // what a script's caller gets meanwhile is the script's to say.
 func (p *partialResults) pass(ctx context.Context, c catalog.Call, of *wire.Progress) {
 	partial := of.GetPartial()
+	if number := of.GetDone() + of.GetTotal(); math.IsNaN(number) || math.IsInf(number, 0) {
+		return
+	}
 	if len(partial) == 0 || of.GetMessage() != "" || of.GetDone() != 0 || of.GetTotal() != 0 {
 		c.Progress(of.GetDone(), of.GetTotal(), of.GetMessage())
 	}

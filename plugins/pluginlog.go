@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/koan-go/koan/plugins/internal/plain"
 )
 
 // Bounds of a plugin's output in the log: a burst, and a rate after it. What exceeds them
@@ -133,7 +135,7 @@ func (o *pluginLog) lastWords() string {
 
 func (o *pluginLog) remember(line string) {
 	const most = 500
-	if line = bounded(strings.TrimSpace(line), most); line == "" {
+	if line = bounded(plain.Line(line), most); line == "" {
 		return
 	}
 	o.mu.Lock()

@@ -98,21 +98,25 @@ func (pl *plugin) launch(ctx context.Context, idle func()) (*process, error) {
 		return nil, err
 	}
 	p.conn = service.(*wire.Connection)
-	go p.watch(pl.configured.isolation.memoryBytes(), pl.log)
+	go p.watch(&pl.configured.isolation, pl.log)
 	return p, nil
 }
 
-// memoryInterval is how often the memory of a process and its children is looked at.
-const memoryInterval = 500 * time.Millisecond
+const (
+	// usageInterval is how often is looked at what a process and its children hold.
+	usageInterval = 500 * time.Millisecond
+	// maxProcesses is how many a plugin may be, with those that it starts.
+	maxProcesses = 256
+)
 
-// watch discards the process when it has ended, and when it holds more memory than it may.
-func (p *process) watch(most int64, log *slog.Logger) {
+// watch discards the process when it has ended, and when it holds more than it may.
+func (p *process) watch(i *isolation, log *slog.Logger) {
 	defer p.discard()
 	pid, err := strconv.Atoi(p.child.ID())
 	if err != nil {
 		return
 	}
-	tick := time.NewTicker(memoryInterval)
+	tick := time.NewTicker(usageInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -121,7 +125,7 @@ func (p *process) watch(most int64, log *slog.Logger) {
 		case <-p.gone:
 			return
 		case <-tick.C:
-			if why := p.excess(pid, most); why != "" {
+			if why := p.excess(pid, i); why != "" {
 				log.Error("the plugin "+why+"; it is replaced", "pid", pid)
 				p.kill()
 				return
@@ -130,11 +134,13 @@ func (p *process) watch(most int64, log *slog.Logger) {
 	}
 }
 
-// excess says what a process has taken that it may not, "" where it keeps to its bounds: most is what it and those
-// that it starts may hold in memory.
-func (p *process) excess(pid int, most int64) string {
-	if n := residentBytes(pid); n > most {
-		return fmt.Sprintf("holds %d MB and may hold %d (memoryMb)", n>>20, most>>20)
+// excess says what a process and those that it starts have taken that they may not, "" where they keep to their bounds.
+func (p *process) excess(pid int, i *isolation) string {
+	switch n, processes := usage(pid); {
+	case n > i.memoryBytes():
+		return fmt.Sprintf("holds %d MB and may hold %d (memoryMb)", n>>20, i.memoryBytes()>>20)
+	case processes > maxProcesses:
+		return fmt.Sprintf("is %d processes and may be %d", processes, maxProcesses)
 	}
 	if n := bytesIn(p.folder); p.place.jail != nil && n > maxShared {
 		return fmt.Sprintf("has written %d MB into the folder of its socket", n>>20)

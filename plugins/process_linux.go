@@ -55,16 +55,18 @@ func family(pid int) []int {
 	return out
 }
 
-// residentBytes returns what a process and those below it hold in memory; what they share counts for each.
-func residentBytes(pid int) (n int64) {
-	for _, member := range family(pid) {
+// usage returns what a process and those below it hold in memory, where what they share counts for each, and how many
+// they are.
+func usage(pid int) (n int64, processes int) {
+	members := family(pid)
+	for _, member := range members {
 		text, _ := os.ReadFile("/proc/" + strconv.Itoa(member) + "/statm")
 		if fields := strings.Fields(string(text)); len(fields) > 1 {
 			pages, _ := strconv.ParseInt(fields[1], 10, 64)
 			n += pages * int64(os.Getpagesize())
 		}
 	}
-	return n
+	return n, len(members)
 }
 
 // activityOf returns what a process and those below it have done; one of which nothing is known counts as busy.

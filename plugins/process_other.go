@@ -24,8 +24,8 @@ func awaitEnd(int) bool { return false }
 // sweep does nothing here.
 func sweep(string) {}
 
-// residentBytes is 0 where nobody counts.
-func residentBytes(int) int64 { return 0 }
+// usage is 0 where nobody counts.
+func usage(int) (int64, int) { return 0, 0 }
 
 // sweepOrphans does nothing here, where nothing is known of other processes.
 func sweepOrphans() {}

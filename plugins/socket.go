@@ -34,12 +34,16 @@ func makeFolder() (folder string, err error) {
 // maxShared is how many bytes a confined plugin may write to the folder of its socket, which is the machine's disk.
 const maxShared = 1 << 20
 
+// emptyBytes is what a file without content counts, since a disk has room for so many.
+const emptyBytes = 512
+
 // bytesIn returns what the files in a folder take.
 func bytesIn(folder string) (n int64) {
 	_ = filepath.WalkDir(folder, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return nil // it has gone meanwhile
 		}
+		n += emptyBytes
 		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
 			n += info.Size()
 		}

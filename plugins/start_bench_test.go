@@ -24,6 +24,7 @@ func BenchmarkStart(b *testing.B) {
 				s.Stop()
 				b.StartTimer()
 			}
+			b.ReportMetric(b.Elapsed().Seconds()*1000/float64(b.N), "start-ms")
 		})
 	}
 }

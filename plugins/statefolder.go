@@ -1,9 +1,12 @@
 package plugins
 
 import (
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/plugins/internal/userdata"
@@ -51,9 +54,49 @@ func prepareState(p *plugin, proc *process, m *wire.Manifest) error {
 	if err != nil {
 		return err
 	}
+	if why := stateExcess(dir, &p.configured.isolation); why != "" {
+		return errors.New("it " + why + "; it starts once there is room")
+	}
 	p.stateDir = dir
 	if proc.place.jail != nil && proc.place.state != dir {
 		return errMoreFolders
 	}
 	return nil
+}
+
+// stateExcess says that the folder of a plugin's state holds more than it may, "" where it does not.
+func stateExcess(dir string, i *isolation) string {
+	if dir == "" {
+		return ""
+	}
+	if n, most := bytesIn(dir), i.stateBytes(); n > most {
+		return fmt.Sprintf("has %d MB in the folder of its state and may have %d (stateMb)", n>>20, most>>20)
+	}
+	return ""
+}
+
+// stateInterval is how often is looked at the folder of a plugin's state, which may have many files.
+const stateInterval = 5 * time.Second
+
+// watchState ends the process when it has written more into the folder of its state than that may hold.
+func (p *process) watchState(dir string, i *isolation, log *slog.Logger) {
+	if dir == "" {
+		return
+	}
+	tick := time.NewTicker(stateInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.child.exited:
+			return
+		case <-p.gone:
+			return
+		case <-tick.C:
+			if why := stateExcess(dir, i); why != "" {
+				log.Error("the plugin " + why + "; it is stopped until there is room")
+				p.kill()
+				return
+			}
+		}
+	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/plugins/internal/plain"
 	"github.com/koan-go/koan/plugins/internal/queue"
 	"github.com/koan-go/koan/plugins/internal/wire"
 )
@@ -232,7 +233,7 @@ func explain(err error) error {
 	return errors.New(oneLine(err))
 }
 
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+func oneLine(err error) string { return plain.Line(err.Error()) }
 
 func (p *plugin) admit(ctx context.Context, proc *process) error {
 	ctx, cancel := context.WithTimeout(ctx, p.provider.opts.StartTimeout)
@@ -272,6 +273,7 @@ func (p *plugin) admit(ctx context.Context, proc *process) error {
 	proc.manifest = m
 	keep(p, proc, m, settings)
 	go proc.watchHealth(p.provider.opts.SilentAfter)
+	go proc.watchState(p.stateDir, &p.configured.isolation, p.log)
 	p.adopt(proc)
 	return nil
 }
@@ -361,7 +363,7 @@ func (p *plugin) check() catalog.Check {
 		if s.failure == nil {
 			s.failure = publicReason("it died and is being restarted")
 		}
-		c.Detail = fmt.Sprintf("%s: %v", p.path, s.failure)
+		c.Detail = fmt.Sprintf("%s: %s", p.path, plain.Line(s.failure.Error()))
 		c.Hint = "See its output in the log; rebuild it against this version, or take it out of " + p.provider.dir + "."
 		if other := (*mismatch)(nil); errors.As(s.failure, &other) {
 			c.Hint = other.hint
@@ -373,7 +375,7 @@ func (p *plugin) check() catalog.Check {
 	}
 	c.OK = !s.proc.unwell()
 	c.Detail = fmt.Sprintf("version %s, contract %d, %s, pid %s, functions: %d, restarts: %d",
-		s.manifest.GetVersion(), s.manifest.GetContractVersion(), s.proc.place, s.proc.child.ID(), len(s.operations), s.restarts)
+		ownerOf(s.manifest).Version, s.manifest.GetContractVersion(), s.proc.place, s.proc.child.ID(), len(s.operations), s.restarts)
 	if !c.OK {
 		c.Detail += "; it does not answer"
 		c.Hint = fmt.Sprintf("It is replaced when it has answered nothing for %s. See its output in the log.", p.provider.opts.SilentAfter)
@@ -410,7 +412,7 @@ func (p *plugin) check() catalog.Check {
 func (p *plugin) replacing(check catalog.Check) catalog.Check {
 	s := p.state()
 	check.OK = false
-	check.Detail += fmt.Sprintf("; its file or its settings have changed since, and the new version does not run: %v", s.failure)
+	check.Detail += fmt.Sprintf("; its file or its settings have changed since, and the new version does not run: %s", plain.Line(fmt.Sprint(s.failure)))
 	check.Hint = "See its output in the log; rebuild it against this version, or put the earlier file back."
 	return check
 }

@@ -258,6 +258,15 @@ func Outgoing(ctx context.Context) observe.TraceContext {
 	return c.engine.observer.Outgoing(ctx, c.request.Parent)
 }
 
+// Observer returns what observes the call of ctx, nil if nothing does.
+func Observer(ctx context.Context) observe.Observer {
+	c := currentCall(ctx)
+	if c == nil || c.engine == nil || c.engine.observer == (observe.Nobody{}) {
+		return nil
+	}
+	return c.engine.observer
+}
+
 // RedactText redacts secrets in a text, as RedactBody does.
 func RedactText(ctx context.Context, text string) string {
 	if c := currentCall(ctx); c != nil {

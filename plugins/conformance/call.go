@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -69,7 +70,7 @@ func (s *session) call(ctx context.Context, fn string, input []byte, parts bool)
 	defer cancel()
 	began := time.Now()
 	req := &wire.CallRequest{
-		Function: fn, Input: input, CallId: uuid.NewString(), Key: uuid.NewString(), Parts: parts, Local: true,
+		Function: fn, Input: input, CallId: uuid.NewString(), Key: uuid.NewString(), Parts: parts, Observed: parts, Local: true,
 		Subject: "check", Scopes: []string{"*"}, Sets: []string{"*"}, Set: "default",
 	}
 	if end, ok := ctx.Deadline(); ok {
@@ -79,7 +80,7 @@ func (s *session) call(ctx context.Context, fn string, input []byte, parts bool)
 	if err != nil {
 		return &answer{err: err, took: time.Since(began)}
 	}
-	r := &reading{of: &s.collected, parts: parts, host: host}
+	r := &reading{of: &s.collected, parts: parts, host: host, metrics: s.manifest.GetMetrics()}
 	a := r.all(events)
 	a.took = time.Since(began)
 	return a
@@ -106,7 +107,9 @@ func (s *session) open(ctx context.Context, req *wire.CallRequest) (stream, *ans
 type reading struct {
 	of    *collected
 	host  *answering // nil where the plugin may ask nothing
-	parts bool       // may come
+	parts bool       // may come, and so may what it measures
+
+	metrics []*wire.Metric
 
 	buffer []byte
 	size   int64
@@ -141,6 +144,10 @@ func (r *reading) all(s stream) *answer {
 		switch e := event.GetEvent().(type) {
 		case *wire.CallEvent_Progress:
 			r.progress(e.Progress)
+		case *wire.CallEvent_Measurement:
+			r.measurement(e.Measurement)
+		case *wire.CallEvent_Span:
+			r.span(e.Span)
 		case *wire.CallEvent_Part:
 			r.part(e.Part)
 		case *wire.CallEvent_Output:
@@ -187,6 +194,34 @@ func (r *reading) progress(p *wire.Progress) {
 		r.note("a message of progress is not UTF-8")
 	case len(p.GetPartial()) > 0 && !json.Valid(p.GetPartial()):
 		r.note("what there is so far is not JSON")
+	}
+}
+
+func (r *reading) measurement(m *wire.Measurement) {
+	r.observed()
+	i := slices.IndexFunc(r.metrics, func(of *wire.Metric) bool { return of.GetName() == m.GetMetric() })
+	switch value := m.GetValue(); {
+	case i < 0:
+		r.note("it measures %.64q, which is not among its metrics", m.GetMetric())
+	case math.IsNaN(value) || math.IsInf(value, 0) || value < 0 && !r.metrics[i].GetHistogram():
+		r.note("%v is no value of its metric %s", value, m.GetMetric())
+	}
+}
+
+func (r *reading) span(s *wire.Span) {
+	r.observed()
+	switch {
+	case s.GetName() == "" || len(s.GetName()) > wire.MaxSpanName:
+		r.note("the name of a span has %d bytes; it has 1 to %d", len(s.GetName()), wire.MaxSpanName)
+	case s.GetEndUnixNano() < s.GetStartUnixNano():
+		r.note("the span %q ends before it begins", s.GetName())
+	}
+}
+
+// observed notes what is measured in a call that does not ask for it.
+func (r *reading) observed() {
+	if !r.parts {
+		r.note("it measures in a call that does not say that the app takes that (observed)")
 	}
 }
 

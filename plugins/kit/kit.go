@@ -56,7 +56,19 @@ type Plugin struct {
 	State bool
 	// FaultCodes are codes of the plugin's own, in snake_case, that its functions may end in (Fault).
 	FaultCodes []string
-	Functions  []Function
+	// Metrics are what its functions count or measure (Call.Measure), at most 50.
+	Metrics   []Metric
+	Functions []Function
+}
+
+// Metric is something that a plugin counts or measures. The app exports it as koan.plugin.<domain>.<name>.
+type Metric struct {
+	// Name is in snake_case and has the unit at its end: "cache_hits", "wait_seconds". It ends in none of the words
+	// that Prometheus adds itself (_total, _sum, _count, _bucket, _created, _info).
+	Name string
+	Help string // a sentence
+	// Histogram says that its values are spread over buckets; else they add up.
+	Histogram bool
 }
 
 // Setting is one key of the configuration below plugins.<domain>.
@@ -98,6 +110,7 @@ type Call struct {
 	Log *slog.Logger
 
 	progress func(*wire.Progress)
+	observe  observing
 	host     *questions // nil for an app that answers none
 	stateDir string
 }
@@ -256,6 +269,7 @@ func (p Plugin) check() error {
 			problems = append(problems, fmt.Sprintf("the fault code %q is not in snake_case, or is one of the app's own", code))
 		}
 	}
+	problems = append(problems, p.metricProblems()...)
 	if n := len(p.Functions); n > wire.MaxFunctions {
 		problems = append(problems, fmt.Sprintf("it has %d functions; %d are allowed", n, wire.MaxFunctions))
 	} else if n := proto.Size(p.manifest()); n > wire.MaxManifestBytes {

@@ -40,8 +40,8 @@ func TestSchema(t *testing.T) {
 
 func TestCheckReportsAllMistakes(t *testing.T) {
 	bad := Func("Bad Name", "", func(context.Context, Call, string) (int, error) { return 0, nil }, Example(func() {}))
-	err := Plugin{Domain: "Über", FaultCodes: []string{"not_found", "Loud"}, Needs: []string{"Todo.patch"}, Functions: []Function{bad, {}, Func("ok", "", count), Func("ok", "", count)}}.check()
-	for _, want := range []string{`"Über" is not`, "version is empty", `"Bad Name" is not`, "input: string is not a struct", "output: int is not a struct", "example:", "not made with kit.Func", `"ok" is declared twice`, `the fault code "not_found"`, `the fault code "Loud"`, `the need "Todo.patch"`} {
+	err := Plugin{Domain: "Über", FaultCodes: []string{"not_found", "Loud"}, Needs: []string{"Todo.patch"}, Metrics: []Metric{{Name: "Hits"}, {Name: "hits_total"}, {Name: "misses"}, {Name: "misses"}}, Functions: []Function{bad, {}, Func("ok", "", count), Func("ok", "", count)}}.check()
+	for _, want := range []string{`"Über" is not`, "version is empty", `"Bad Name" is not`, "input: string is not a struct", "output: int is not a struct", "example:", "not made with kit.Func", `"ok" is declared twice`, `the fault code "not_found"`, `the fault code "Loud"`, `the need "Todo.patch"`, `the metric "Hits"`, `the metric "hits_total"`, `the metric "misses" is declared twice`} {
 		require.ErrorContains(t, err, want)
 	}
 	many := make([]Function, wire.MaxFunctions+1)

@@ -112,7 +112,7 @@ func (s *server) Describe(context.Context, *wire.DescribeRequest) (*wire.Manifes
 func (p Plugin) manifest() *wire.Manifest {
 	m := &wire.Manifest{
 		ContractVersion: wire.ContractVersion, Domain: p.Domain, Version: p.Version, Description: p.Description, FaultCodes: p.FaultCodes,
-		Needs: p.Needs, Converses: true, KeepsState: p.State,
+		Needs: p.Needs, Converses: true, KeepsState: p.State, Metrics: p.metricsOnWire(),
 	}
 	for _, k := range p.Settings {
 		m.Settings = append(m.Settings, &wire.Setting{Key: k.Key, DefaultValue: k.Default, Help: k.Help, Secret: k.Secret, Folder: k.Folder})
@@ -199,6 +199,7 @@ func (s *server) serve(stream events, req *wire.CallRequest, answers func() (*wi
 			_ = send(&wire.CallEvent{Event: &wire.CallEvent_Progress{Progress: p}}, false)
 		},
 	}
+	call.observe = s.plugin.observe(req, func(e *wire.CallEvent) { _ = send(e, false) })
 	if answers != nil {
 		call.host = newQuestions(stream.Context(), func(q *wire.Question) error {
 			return send(&wire.CallEvent{Event: &wire.CallEvent_Question{Question: q}}, false)
@@ -251,9 +252,9 @@ func (s *server) invoke(ctx context.Context, call Call, req *wire.CallRequest) (
 	if err != nil {
 		return nil, err
 	}
-	if len(out) > wire.MaxCallBytes {
-		return nil, fault.Newf(fault.CallTooLarge, "%s.%s returned %d bytes; %d are allowed", s.plugin.Domain, f.name, len(out), wire.MaxCallBytes).
-			WithDetails(map[string]any{"limit": wire.MaxCallBytes, "received": len(out)})
+	if most := max(int(req.GetMaxOutputBytes()), wire.MaxCallBytes); len(out) > most {
+		return nil, fault.Newf(fault.CallTooLarge, "%s.%s returned %d bytes; %d are allowed", s.plugin.Domain, f.name, len(out), most).
+			WithDetails(map[string]any{"limit": most, "received": len(out)})
 	}
 	return out, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/plugins"
 	"github.com/koan-go/koan/plugins/internal/lock"
+	"github.com/koan-go/koan/plugins/internal/plain"
 )
 
 // add is `plugin add`.
@@ -69,7 +70,7 @@ func (p place) restore(ctx context.Context, in *catalog.Invocation) error {
 			continue
 		}
 		brought++
-		in.Out.Printf("%s %s is in %s.\n", name, plain(e.Version), p.dir)
+		in.Out.Printf("%s %s is in %s.\n", name, short(e.Version), p.dir)
 	}
 	if brought == 0 && len(problems) == 0 {
 		in.Out.Printf("Nothing of %s is missing in %s.\n", p.lock, p.dir)
@@ -153,7 +154,7 @@ func examine(ctx context.Context, host catalog.Host, s *staged, in *catalog.Invo
 	}
 	single, err := plugins.StartSingle(ctx, s.path, options)
 	if err != nil {
-		f := notStarted(s.path, err)
+		f := s.notStarted(err)
 		if strings.Contains(err.Error(), "cannot be confined") {
 			return e, nil, fault.New(fault.PluginUnavailable, oneLine(err)).WithHint("If you trust where it comes from, --%s lets it describe itself nevertheless.", openFlag.Name)
 		}
@@ -162,12 +163,21 @@ func examine(ctx context.Context, host catalog.Host, s *staged, in *catalog.Invo
 	defer single.Stop()
 	d, err := single.Describe(ctx)
 	if err != nil {
-		return e, nil, notStarted(s.path, err)
+		return e, nil, s.notStarted(err)
 	}
 	return entryOf(d, digest), d, nil
 }
 
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+// notStarted is why a staged plugin does not start. Its hint is about the source, since what is staged is discarded.
+func (s *staged) notStarted(err error) error {
+	source := s.source
+	if address(source) != nil {
+		source = "PATH"
+	}
+	return notStarted(s.name, source, err)
+}
+
+func oneLine(err error) string { return plain.Line(err.Error()) }
 
 // entryOf returns a plugin as the lock has it.
 func entryOf(d *plugins.Description, digest string) lock.Entry {

@@ -12,15 +12,16 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/plugins"
 	"github.com/koan-go/koan/plugins/internal/lock"
+	"github.com/koan-go/koan/plugins/internal/plain"
 )
 
 // show prints what a plugin would be able to do.
 func show(to catalog.Printer, d *plugins.Description, e lock.Entry) {
-	to.Printf("%s %s: %s\n", d.Domain, d.Version, plain(d.About))
+	to.Printf("%s %s: %s\n", d.Domain, d.Version, short(d.About))
 	to.Printf("  from    %s\n  digest  %s\n\n", e.Source, e.Digest)
 	rows := [][]catalog.Cell{{{Text: "function", Mood: catalog.Faint}, {Text: "says it", Mood: catalog.Faint}, {Text: "scopes", Mood: catalog.Faint}, {}}}
 	for _, f := range d.Functions {
-		rows = append(rows, []catalog.Cell{{Text: f.Name}, {Text: e.Functions[f.Name].Effects}, {Text: strings.Join(f.Scopes, " ")}, {Text: plain(f.Summary), Mood: catalog.Faint}})
+		rows = append(rows, []catalog.Cell{{Text: f.Name}, {Text: e.Functions[f.Name].Effects}, {Text: strings.Join(f.Scopes, " ")}, {Text: short(f.Summary), Mood: catalog.Faint}})
 	}
 	to.Table(rows)
 	if len(d.Settings) > 0 {
@@ -30,7 +31,7 @@ func show(to catalog.Printer, d *plugins.Description, e lock.Entry) {
 			if s.Secret {
 				kind = "secret"
 			}
-			rows = append(rows, []catalog.Cell{{Text: s.Key}, {Text: plain(kind)}, {Text: plain(s.Help), Mood: catalog.Faint}})
+			rows = append(rows, []catalog.Cell{{Text: s.Key}, {Text: short(kind)}, {Text: short(s.Help), Mood: catalog.Faint}})
 		}
 		to.Table(rows)
 	}
@@ -39,11 +40,10 @@ func show(to catalog.Printer, d *plugins.Description, e lock.Entry) {
 	}
 }
 
-// plain is a stranger's text on one line, without what a terminal obeys.
-func plain(text string) string {
+// short is a stranger's text on one line, of a length that fits a table.
+func short(text string) string {
 	const most = 200
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 }), " ")
-	if len(text) > most {
+	if text = plain.Line(text); len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "") + "…"
 	}
 	return text
@@ -67,7 +67,7 @@ func list(_ context.Context, host catalog.Host, in *catalog.Invocation) error {
 	for _, name := range slices.Sorted(maps.Keys(f.Plugins)) {
 		e := f.Plugins[name]
 		state := p.state(name, e)
-		rows = append(rows, []catalog.Cell{{Text: name}, {Text: plain(e.Version)}, state, {Text: plain(e.Source), Mood: catalog.Faint}})
+		rows = append(rows, []catalog.Cell{{Text: name}, {Text: short(e.Version)}, state, {Text: short(e.Source), Mood: catalog.Faint}})
 	}
 	for _, name := range own {
 		rows = append(rows, []catalog.Cell{{Text: name}, {Text: "-"}, {Text: "the app's own"}, {Text: p.find(name), Mood: catalog.Faint}})

@@ -17,6 +17,7 @@ import (
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/plugins"
 	"github.com/koan-go/koan/plugins/conformance"
+	"github.com/koan-go/koan/plugins/internal/plain"
 )
 
 // maxInput bounds an input that is read from a file, in bytes.
@@ -50,9 +51,9 @@ func printFindings(to catalog.Printer, findings []conformance.Finding) {
 		if !f.OK {
 			mark, mood, failed = "FAIL", catalog.Bad, failed+1
 		}
-		rows = append(rows, []catalog.Cell{{Text: mark, Mood: mood}, {Text: f.Name}, {Text: f.Detail}})
+		rows = append(rows, []catalog.Cell{{Text: mark, Mood: mood}, {Text: f.Name}, {Text: plain.Line(f.Detail)}})
 		if f.Hint != "" {
-			rows = append(rows, []catalog.Cell{{}, {}, {Text: f.Hint, Mood: catalog.Faint}})
+			rows = append(rows, []catalog.Cell{{}, {}, {Text: plain.Line(f.Hint), Mood: catalog.Faint}})
 		}
 	}
 	to.Table(rows)
@@ -75,11 +76,11 @@ func call(ctx context.Context, host catalog.Host, in *catalog.Invocation) error 
 	}
 	single, err := plugins.StartSingle(ctx, in.Args[0], plugins.SingleOptions{Keys: set, Log: host.Log(), App: "koan plugin", Version: host.Version()})
 	if err != nil {
-		return notStarted(in.Args[0], err)
+		return notStarted(filepath.Base(in.Args[0]), in.Args[0], err)
 	}
 	defer single.Stop()
 	if err := single.Admit(ctx); err != nil {
-		return notStarted(in.Args[0], err)
+		return notStarted(filepath.Base(in.Args[0]), in.Args[0], err)
 	}
 	snapshot, err := catalog.NewSnapshot(single.Offer())
 	if err != nil {
@@ -96,7 +97,9 @@ func call(ctx context.Context, host catalog.Host, in *catalog.Invocation) error 
 		Reports: run.Reports{Progress: func(done, total float64, message string) { in.Err.Printf("%s\n", progress(done, total, message)) }},
 	})
 	if err != nil {
-		return err
+		said := *fault.From(err)
+		said.Message, said.Hint = plain.Line(said.Message), plain.Line(said.Hint)
+		return &said
 	}
 	return in.Out.JSON(output)
 }
@@ -111,9 +114,9 @@ func functions(s *plugins.Single) (out []string) {
 // progress is a line about how far a call is.
 func progress(done, total float64, message string) string {
 	if total > 0 {
-		return strings.TrimSpace(fmt.Sprintf("%v of %v %s", done, total, message))
+		return plain.Line(fmt.Sprintf("%v of %v %s", done, total, message))
 	}
-	return strings.TrimSpace(fmt.Sprintf("%v %s", done, message))
+	return plain.Line(fmt.Sprintf("%v %s", done, message))
 }
 
 // inputOf returns the input of --input.
@@ -135,7 +138,7 @@ func inputOf(in *catalog.Invocation) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// notStarted is why a plugin does not start.
-func notStarted(path string, err error) error {
-	return fault.Newf(fault.PluginUnavailable, "%s does not start: %s", filepath.Base(path), oneLine(err)).WithHint("`koan plugin check %s` says more.", path)
+// notStarted is why a plugin at a path does not start.
+func notStarted(name, path string, err error) error {
+	return fault.Newf(fault.PluginUnavailable, "%s does not start: %s", name, oneLine(err)).WithHint("`koan plugin check %s` says more.", path)
 }

@@ -25,9 +25,10 @@ const maxDownload = 1 << 30
 // staged is a plugin that lies beside its place: in a hidden folder of the plugins' folder, so that it can be
 // renamed into it.
 type staged struct {
-	work string // the hidden folder
-	name string
-	path string // of the file or folder, which is called like the plugin
+	source string // where it came from
+	work   string // the hidden folder
+	name   string
+	path   string // of the file or folder, which is called like the plugin
 }
 
 func (s *staged) discard() error { return os.RemoveAll(s.work) }
@@ -38,7 +39,7 @@ func (p place) stage(ctx context.Context, source, name string, in *catalog.Invoc
 	if err := os.MkdirAll(p.dir, 0o755); err != nil {
 		return nil, err
 	}
-	s = &staged{name: name}
+	s = &staged{source: source, name: name}
 	if s.work, err = os.MkdirTemp(p.dir, ".adding-"); err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func upgrade(ctx context.Context, host catalog.Host, in *catalog.Invocation) (er
 	if len(changes) == 0 && was.Version == is.Version && was.Platform != lock.Platform {
 		is = was.With(is.Digest) // the same build for another platform
 	}
-	in.Out.Printf("%s %s -> %s\n", name, plain(was.Version), plain(is.Version))
+	in.Out.Printf("%s %s -> %s\n", name, short(was.Version), short(is.Version))
 	for _, c := range changes {
 		in.Out.Printf("  %s\n", c)
 	}

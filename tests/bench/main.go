@@ -140,6 +140,10 @@ var suites = []suite{
 		{"Nested/file", "20 counts by an action in a file, in a worker of its own", "the same calls made by the script", "to-direct", ""},
 		{"Nested/file", "a nested call of an action in a file, in µs beside its calls", "", "µs/call", ""},
 	}},
+	{"./plugins", "Start", []row{
+		{"Start/trusted", "plugin: start until it takes calls, as the app's own user, in ms", "", "start-ms", ""},
+		{"Start/confined", "plugin: the same in its jail, in ms (goal: 20 more)", "", "start-ms", ""},
+	}},
 	{"./tests/servers", "Upstream", upstreamRows()},
 	{"./tests/rest", "REST", []row{
 		{"REST/get/clients=1", "REST: get-by-id, p50", "net/http and prepared database/sql", "ratio", "1.5"},

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -93,6 +94,21 @@ func TestPluginKeepsState(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
 	require.NoDirExists(t, filepath.Join(state, "notebook"))
+}
+
+// A folder of state that holds more than it may stops its plugin, until there is room.
+func TestStateIsBounded(t *testing.T) {
+	t.Parallel()
+	state := t.TempDir()
+	k := diaries(t, fixture.App(), set("plugins.stateDir", state), set("plugins.diary.stateMb", "1"))
+	write(t, k, "diary", entry{"days", strings.Repeat("x", 2<<20)})
+	require.Eventually(t, func() bool { return !checkOf(t, k, "diary").OK }, 20*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return strings.Contains(checkOf(t, k, "diary").Detail, "has 2 MB in the folder of its state and may have 1 (stateMb)")
+	}, 20*time.Second, 50*time.Millisecond)
+	require.NoError(t, os.Remove(filepath.Join(state, "diary", "days")))
+	require.Eventually(t, func() bool { return checkOf(t, k, "diary").OK }, 40*time.Second, 50*time.Millisecond)
+	require.Equal(t, "y", write(t, k, "diary", entry{"days", "y"}).Text)
 }
 
 // Where nothing is configured, the folder is beside the app's data, or in that of the user.

@@ -62,6 +62,22 @@ type drawn struct {
 	Back   *sheet           `json:"back"`
 }
 
+type exporting struct {
+	Table int `json:"table,omitempty"` // characters of each member of the output
+	Photo int `json:"photo,omitempty"` // bytes
+	Other int `json:"other,omitempty"`
+}
+
+type exported struct {
+	Table string `json:"table"           jsonschema_extras:"contentMediaType=text/csv" jsonschema_description:"All rows."`
+	Photo []byte `json:"photo,omitempty" jsonschema_extras:"contentMediaType=image/png"`
+	Other string `json:"other"`
+}
+
+func export(_ context.Context, _ kit.Call, in exporting) (exported, error) {
+	return exported{strings.Repeat("a,b\n", in.Table/4), bytes.Repeat(dot, in.Photo/len(dot)), strings.Repeat("o", in.Other)}, nil
+}
+
 // press is a plugin that copies files.
 func press() kit.Plugin {
 	duplicate := func(ctx context.Context, call kit.Call, in copying) (copied, error) {
@@ -132,7 +148,7 @@ func press() kit.Plugin {
 	}
 	return kit.Plugin{
 		Domain: "press", Version: "1.0.0", Description: "Copies files.",
-		Functions: []kit.Function{kit.Func("copy", "Copy a file.", duplicate), kit.Func("draw", "Draw dots.", draw, kit.ReadOnly()), kit.Func("size", "Say how long base64 is.", size, kit.ReadOnly())},
+		Functions: []kit.Function{kit.Func("copy", "Copy a file.", duplicate), kit.Func("draw", "Draw dots.", draw, kit.ReadOnly()), kit.Func("export", "Export rows.", export, kit.ReadOnly()), kit.Func("size", "Say how long base64 is.", size, kit.ReadOnly())},
 	}
 }
 
@@ -252,6 +268,58 @@ func TestPicturesBecomeFiles(t *testing.T) {
 	raw, err = none.Call("plugin::press.draw", map[string]any{})
 	require.NoError(t, err)
 	require.Contains(t, string(raw), `"cover":"iVBOR`, "an app that keeps no files leaves them where they are")
+}
+
+// Long texts of a media type become files, as do photos of any size that a message has; what else is long is refused.
+func TestLargeOutputsBecomeFiles(t *testing.T) {
+	t.Parallel()
+	k := printing(t)
+	files, err := k.Instance().Files(auth.Local(), "get")
+	require.NoError(t, err)
+	call := func(in exporting) (map[string]json.RawMessage, error) {
+		raw, err := k.Call("plugin::press.export", in)
+		var out map[string]json.RawMessage
+		if err == nil {
+			require.NoError(t, json.Unmarshal(raw, &out))
+		}
+		return out, err
+	}
+	out, err := call(exporting{Table: 64 << 10})
+	require.NoError(t, err)
+	require.Equal(t, byte('"'), out["table"][0], "what is short stays a text")
+
+	out, err = call(exporting{Table: 9 << 20, Photo: 8 << 20})
+	require.NoError(t, err)
+	for name, wants := range map[string]struct {
+		mediaType string
+		size      int
+	}{"table": {"text/csv", 9 << 20}, "photo": {"image/png", 8 << 20 / len(dot) * len(dot)}} {
+		var f kit.File
+		require.NoError(t, json.Unmarshal(out[name], &f), name)
+		require.Equal(t, kit.File{ID: f.ID, Name: "export", Type: wants.mediaType, Size: int64(wants.size)}, f)
+		content, _, err := files.Bytes(t.Context(), auth.Local(), f.ID, 16<<20)
+		require.NoError(t, err)
+		require.Len(t, content, wants.size)
+	}
+	k.Run(`const f = SDK.Press.export({table: 1000000}).table; SDK.Out.answer(SDK.Files.text(f.$file).length)`, koantest.Input{}).AnswerInto(new(int))
+
+	_, err = call(exporting{Other: 5 << 20})
+	require.Equal(t, fault.CallTooLarge, fault.CodeOf(err), "%v", err)
+	require.Contains(t, fault.From(err).Hint, "as files")
+	_, err = call(exporting{Photo: 20 << 20})
+	require.Equal(t, fault.CallTooLarge, fault.CodeOf(err), "%v", err)
+
+	var declared struct {
+		Properties struct {
+			Table struct {
+				Description string
+				AnyOf       []struct{ Type string }
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal(k.Instance().Snapshot().Operation(catalog.PluginID("press", "export")).Output, &declared))
+	require.Equal(t, "All rows.", declared.Properties.Table.Description)
+	require.Equal(t, []struct{ Type string }{{"string"}, {"object"}}, declared.Properties.Table.AnyOf)
 }
 
 // A plugin reads what its caller may read.

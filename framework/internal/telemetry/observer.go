@@ -42,6 +42,8 @@ type observer struct {
 	runTime, callTime     metric.Float64Histogram
 	active                metric.Int64UpDownCounter
 	abouts                sync.Map // about -> metric.MeasurementOption
+
+	foreign foreignMetrics
 }
 
 // about are the attributes of a measurement. They have few values, so each set is made
@@ -86,6 +88,7 @@ func (o *observer) instruments(m metric.Meter, gauges []catalog.Gauge) error {
 		note(err)
 		return h
 	}
+	o.foreign.meter = m
 	o.runs = counter("koan.runs", "runs that ended, by kind (script or call), tool, surface and outcome")
 	o.calls = counter("koan.calls", "calls of operations inside of runs, by operation and outcome")
 	o.attempts = counter("koan.attempts", "attempts of runs, by outcome")

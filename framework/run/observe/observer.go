@@ -6,6 +6,7 @@ package observe
 
 import (
 	"context"
+	"time"
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/run/tape"
@@ -23,6 +24,10 @@ type Observer interface {
 	// AfterCommit is called after each function that a run left for after its commit.
 	// outcome is ok, error, panic, or dropped for one that was not called.
 	AfterCommit(ctx context.Context, outcome string)
+	// Part is a part of the work of the call of ctx that is over, as timed by what does the work.
+	Part(ctx context.Context, p Part)
+	// Measure is a value of a metric that is not the engine's own: what is added to it, or one of a histogram's.
+	Measure(ctx context.Context, m Metric, value float64)
 	// Outgoing returns the trace context that goes on to peers. parent is that of the run.
 	Outgoing(ctx context.Context, parent TraceContext) TraceContext
 }
@@ -43,6 +48,21 @@ type RunEnd struct {
 	Attempts  int
 	Calls     int
 	Committed bool
+}
+
+// Part is a part of a call's work.
+type Part struct {
+	Name       string
+	Start, End time.Time
+	Failed     bool
+}
+
+// Metric is something that a plugin counts or measures. It is the same one as long as all of it is.
+type Metric struct {
+	Plugin    string
+	Name      string // snake_case
+	Help      string
+	Histogram bool // else its values add up
 }
 
 // Nobody observes nothing. It is comparable.
@@ -68,6 +88,12 @@ func (Nobody) Statement(context.Context, string) func(error) { return func(error
 
 // AfterCommit implements Observer.
 func (Nobody) AfterCommit(context.Context, string) {}
+
+// Part implements Observer.
+func (Nobody) Part(context.Context, Part) {}
+
+// Measure implements Observer.
+func (Nobody) Measure(context.Context, Metric, float64) {}
 
 // Outgoing implements Observer: peers get what came with the run.
 func (Nobody) Outgoing(_ context.Context, parent TraceContext) TraceContext { return parent.Bounded() }

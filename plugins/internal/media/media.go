@@ -29,8 +29,8 @@ func HandleOf(f catalog.File) Handle { return Handle{f.ID, f.Name, f.Type, f.Siz
 // handleSchema is the schema of a Handle.
 const handleSchema = `{"type":"object","properties":{"$file":{"type":"string","description":"The id of a file."},"name":{"type":"string"},"type":{"type":"string"},"size":{"type":"integer"}},"required":["$file"]}`
 
-// Schema is the schema of outputs in which some texts are media: those of a type of media in base64
-// (contentEncoding, contentMediaType).
+// Schema is the schema of outputs in which some texts are media: those of a media type (contentMediaType), in base64
+// (contentEncoding) or as they are.
 type Schema struct {
 	root map[string]any
 	defs map[string]any
@@ -52,39 +52,53 @@ func Read(schema json.RawMessage) *Schema {
 	return &s
 }
 
-// typeOf returns the type of media of a schema, "" for others.
-func typeOf(s map[string]any) string {
-	of, _ := s["contentMediaType"].(string)
-	if s["contentEncoding"] != "base64" {
-		return ""
+// longText is the length from which on a file stands for a text of a media type, in bytes. One in base64 is always a
+// file.
+const longText = 64 << 10
+
+// typeOf returns the media type of the texts of a schema, and whether they are in base64; "" for other schemas.
+func typeOf(s map[string]any) (mediaType string, encoded bool) {
+	mediaType, _ = s["contentMediaType"].(string)
+	switch s["contentEncoding"] {
+	case "base64":
+		return mediaType, true
+	case nil:
+		return mediaType, false
 	}
-	return of
+	return "", false
 }
 
 // anyMedia reports whether there are media in a schema.
 func anyMedia(schema any) bool {
 	switch s := schema.(type) {
 	case map[string]any:
-		return typeOf(s) != "" || slices.ContainsFunc(slices.Collect(maps.Values(s)), anyMedia)
+		mediaType, _ := typeOf(s)
+		return mediaType != "" || slices.ContainsFunc(slices.Collect(maps.Values(s)), anyMedia)
 	case []any:
 		return slices.ContainsFunc(s, anyMedia)
 	}
 	return false
 }
 
-// WithHandles returns the schema with handles in place of media.
+// WithHandles returns the schema with handles in place of media in base64, and beside texts.
 func (s *Schema) WithHandles() (json.RawMessage, error) { return json.Marshal(withHandles(s.root)) }
 
 func withHandles(schema any) any {
 	switch s := schema.(type) {
 	case map[string]any:
-		if typeOf(s) != "" {
+		if mediaType, encoded := typeOf(s); mediaType != "" {
 			var handle map[string]any
 			_ = json.Unmarshal([]byte(handleSchema), &handle) // it is a constant
-			if about, ok := s["description"]; ok {
-				handle["description"] = about
+			either := handle
+			if !encoded {
+				text := maps.Clone(s)
+				delete(text, "description")
+				either = map[string]any{"anyOf": []any{text, handle}}
 			}
-			return handle
+			if about, ok := s["description"]; ok {
+				either["description"] = about
+			}
+			return either
 		}
 		out := map[string]any{}
 		for name, of := range s {
@@ -101,8 +115,8 @@ func withHandles(schema any) any {
 	return schema
 }
 
-// Replace puts what keep returns in the place of each text in a value that is media by the schema. What is not base64
-// stays.
+// Replace puts what keep returns in the place of each text in a value that is media by the schema. What should be
+// base64 and is not stays, as does a short text that need not be.
 func (s *Schema) Replace(value any, keep func(mediaType string, content []byte) (Handle, error)) (any, error) {
 	return s.replace(s.root, value, keep)
 }
@@ -112,10 +126,15 @@ func (s *Schema) replace(schema, value any, keep func(string, []byte) (Handle, e
 	var err error
 	switch v := value.(type) {
 	case string:
-		if mediaType := typeOf(of); mediaType != "" {
+		mediaType, encoded := typeOf(of)
+		switch {
+		case mediaType == "":
+		case encoded:
 			if content, err := base64.StdEncoding.DecodeString(v); err == nil {
 				return keep(mediaType, content)
 			}
+		case len(v) > longText:
+			return keep(mediaType, []byte(v))
 		}
 	case []any:
 		for i := range v {

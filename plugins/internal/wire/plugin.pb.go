@@ -96,6 +96,7 @@ type Manifest struct {
 	Needs           []string               `protobuf:"bytes,8,rep,name=needs,proto3" json:"needs,omitempty"`                               // ids and patterns of the operations that it asks to call: "koan::Todo.patch", "upstream::mail::*"; the operator grants them
 	Converses       bool                   `protobuf:"varint,9,opt,name=converses,proto3" json:"converses,omitempty"`                      // it serves Converse
 	KeepsState      bool                   `protobuf:"varint,10,opt,name=keeps_state,json=keepsState,proto3" json:"keeps_state,omitempty"` // it keeps files in ConfigureRequest.state_dir
+	Metrics         []*Metric              `protobuf:"bytes,11,rep,name=metrics,proto3" json:"metrics,omitempty"`                          // that it measures in its calls
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -200,6 +201,75 @@ func (x *Manifest) GetKeepsState() bool {
 	return false
 }
 
+func (x *Manifest) GetMetrics() []*Metric {
+	if x != nil {
+		return x.Metrics
+	}
+	return nil
+}
+
+// Metric is something that a plugin counts or measures. The app exports it as
+// koan.plugin.<domain>.<name>.
+type Metric struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"` // snake_case, with the unit at its end: "cache_hits", "wait_seconds"
+	Help          string                 `protobuf:"bytes,2,opt,name=help,proto3" json:"help,omitempty"`
+	Histogram     bool                   `protobuf:"varint,3,opt,name=histogram,proto3" json:"histogram,omitempty"` // its values are spread over buckets; else they add up
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Metric) Reset() {
+	*x = Metric{}
+	mi := &file_plugin_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Metric) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Metric) ProtoMessage() {}
+
+func (x *Metric) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Metric.ProtoReflect.Descriptor instead.
+func (*Metric) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Metric) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Metric) GetHelp() string {
+	if x != nil {
+		return x.Help
+	}
+	return ""
+}
+
+func (x *Metric) GetHistogram() bool {
+	if x != nil {
+		return x.Histogram
+	}
+	return false
+}
+
 type Setting struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"` // below plugins.<domain>.
@@ -213,7 +283,7 @@ type Setting struct {
 
 func (x *Setting) Reset() {
 	*x = Setting{}
-	mi := &file_plugin_proto_msgTypes[2]
+	mi := &file_plugin_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -225,7 +295,7 @@ func (x *Setting) String() string {
 func (*Setting) ProtoMessage() {}
 
 func (x *Setting) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[2]
+	mi := &file_plugin_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -238,7 +308,7 @@ func (x *Setting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Setting.ProtoReflect.Descriptor instead.
 func (*Setting) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{2}
+	return file_plugin_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Setting) GetKey() string {
@@ -293,7 +363,7 @@ type Function struct {
 
 func (x *Function) Reset() {
 	*x = Function{}
-	mi := &file_plugin_proto_msgTypes[3]
+	mi := &file_plugin_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -305,7 +375,7 @@ func (x *Function) String() string {
 func (*Function) ProtoMessage() {}
 
 func (x *Function) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[3]
+	mi := &file_plugin_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -318,7 +388,7 @@ func (x *Function) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Function.ProtoReflect.Descriptor instead.
 func (*Function) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{3}
+	return file_plugin_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Function) GetName() string {
@@ -396,7 +466,7 @@ type Effects struct {
 
 func (x *Effects) Reset() {
 	*x = Effects{}
-	mi := &file_plugin_proto_msgTypes[4]
+	mi := &file_plugin_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -408,7 +478,7 @@ func (x *Effects) String() string {
 func (*Effects) ProtoMessage() {}
 
 func (x *Effects) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[4]
+	mi := &file_plugin_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -421,7 +491,7 @@ func (x *Effects) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Effects.ProtoReflect.Descriptor instead.
 func (*Effects) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{4}
+	return file_plugin_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Effects) GetReadOnly() bool {
@@ -462,7 +532,7 @@ type ConfigureRequest struct {
 
 func (x *ConfigureRequest) Reset() {
 	*x = ConfigureRequest{}
-	mi := &file_plugin_proto_msgTypes[5]
+	mi := &file_plugin_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -474,7 +544,7 @@ func (x *ConfigureRequest) String() string {
 func (*ConfigureRequest) ProtoMessage() {}
 
 func (x *ConfigureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[5]
+	mi := &file_plugin_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -487,7 +557,7 @@ func (x *ConfigureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureRequest.ProtoReflect.Descriptor instead.
 func (*ConfigureRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{5}
+	return file_plugin_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ConfigureRequest) GetSettings() map[string]string {
@@ -513,7 +583,7 @@ type ConfigureResponse struct {
 
 func (x *ConfigureResponse) Reset() {
 	*x = ConfigureResponse{}
-	mi := &file_plugin_proto_msgTypes[6]
+	mi := &file_plugin_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -525,7 +595,7 @@ func (x *ConfigureResponse) String() string {
 func (*ConfigureResponse) ProtoMessage() {}
 
 func (x *ConfigureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[6]
+	mi := &file_plugin_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -538,7 +608,7 @@ func (x *ConfigureResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureResponse.ProtoReflect.Descriptor instead.
 func (*ConfigureResponse) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{6}
+	return file_plugin_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ConfigureResponse) GetFault() []byte {
@@ -551,25 +621,27 @@ func (x *ConfigureResponse) GetFault() []byte {
 type CallRequest struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	Function       string                 `protobuf:"bytes,1,opt,name=function,proto3" json:"function,omitempty"`
-	Input          []byte                 `protobuf:"bytes,2,opt,name=input,proto3" json:"input,omitempty"`                                            // JSON object that fits the input schema
-	CallId         string                 `protobuf:"bytes,3,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`                            // unique per call
-	Key            string                 `protobuf:"bytes,4,opt,name=key,proto3" json:"key,omitempty"`                                                // idempotency key: the same in every attempt of a run
-	DeadlineUnixMs int64                  `protobuf:"varint,5,opt,name=deadline_unix_ms,json=deadlineUnixMs,proto3" json:"deadline_unix_ms,omitempty"` // the same moment as gRPC's deadline; 0 for none
-	DryRun         bool                   `protobuf:"varint,6,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`                           // the run will be rolled back: nothing outside may change
-	Set            string                 `protobuf:"bytes,7,opt,name=set,proto3" json:"set,omitempty"`                                                // the run's default set
-	Trace          string                 `protobuf:"bytes,8,opt,name=trace,proto3" json:"trace,omitempty"`                                            // trace id of the caller
-	Parts          bool                   `protobuf:"varint,10,opt,name=parts,proto3" json:"parts,omitempty"`                                          // the host takes a long output in parts
-	Local          bool                   `protobuf:"varint,11,opt,name=local,proto3" json:"local,omitempty"`                                          // the person at the app's machine made the run
-	Subject        string                 `protobuf:"bytes,12,opt,name=subject,proto3" json:"subject,omitempty"`                                       // who calls
-	Scopes         []string               `protobuf:"bytes,13,rep,name=scopes,proto3" json:"scopes,omitempty"`                                         // of the caller
-	Sets           []string               `protobuf:"bytes,14,rep,name=sets,proto3" json:"sets,omitempty"`                                             // names and patterns of those that the caller may name
+	Input          []byte                 `protobuf:"bytes,2,opt,name=input,proto3" json:"input,omitempty"`                                             // JSON object that fits the input schema
+	CallId         string                 `protobuf:"bytes,3,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`                             // unique per call
+	Key            string                 `protobuf:"bytes,4,opt,name=key,proto3" json:"key,omitempty"`                                                 // idempotency key: the same in every attempt of a run
+	DeadlineUnixMs int64                  `protobuf:"varint,5,opt,name=deadline_unix_ms,json=deadlineUnixMs,proto3" json:"deadline_unix_ms,omitempty"`  // the same moment as gRPC's deadline; 0 for none
+	DryRun         bool                   `protobuf:"varint,6,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`                            // the run will be rolled back: nothing outside may change
+	Set            string                 `protobuf:"bytes,7,opt,name=set,proto3" json:"set,omitempty"`                                                 // the run's default set
+	Trace          string                 `protobuf:"bytes,8,opt,name=trace,proto3" json:"trace,omitempty"`                                             // trace id of the caller
+	Parts          bool                   `protobuf:"varint,10,opt,name=parts,proto3" json:"parts,omitempty"`                                           // the host takes a long output in parts
+	Local          bool                   `protobuf:"varint,11,opt,name=local,proto3" json:"local,omitempty"`                                           // the person at the app's machine made the run
+	Subject        string                 `protobuf:"bytes,12,opt,name=subject,proto3" json:"subject,omitempty"`                                        // who calls
+	Scopes         []string               `protobuf:"bytes,13,rep,name=scopes,proto3" json:"scopes,omitempty"`                                          // of the caller
+	Sets           []string               `protobuf:"bytes,14,rep,name=sets,proto3" json:"sets,omitempty"`                                              // names and patterns of those that the caller may name
+	MaxOutputBytes int64                  `protobuf:"varint,15,opt,name=max_output_bytes,json=maxOutputBytes,proto3" json:"max_output_bytes,omitempty"` // how long the output may be; 0 for 4 MiB
+	Observed       bool                   `protobuf:"varint,16,opt,name=observed,proto3" json:"observed,omitempty"`                                     // the host takes measurements and spans
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
 
 func (x *CallRequest) Reset() {
 	*x = CallRequest{}
-	mi := &file_plugin_proto_msgTypes[7]
+	mi := &file_plugin_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -581,7 +653,7 @@ func (x *CallRequest) String() string {
 func (*CallRequest) ProtoMessage() {}
 
 func (x *CallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[7]
+	mi := &file_plugin_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -594,7 +666,7 @@ func (x *CallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallRequest.ProtoReflect.Descriptor instead.
 func (*CallRequest) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{7}
+	return file_plugin_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *CallRequest) GetFunction() string {
@@ -688,6 +760,20 @@ func (x *CallRequest) GetSets() []string {
 	return nil
 }
 
+func (x *CallRequest) GetMaxOutputBytes() int64 {
+	if x != nil {
+		return x.MaxOutputBytes
+	}
+	return 0
+}
+
+func (x *CallRequest) GetObserved() bool {
+	if x != nil {
+		return x.Observed
+	}
+	return false
+}
+
 type CallEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Event:
@@ -697,6 +783,8 @@ type CallEvent struct {
 	//	*CallEvent_Fault
 	//	*CallEvent_Part
 	//	*CallEvent_Question
+	//	*CallEvent_Measurement
+	//	*CallEvent_Span
 	Event         isCallEvent_Event `protobuf_oneof:"event"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -704,7 +792,7 @@ type CallEvent struct {
 
 func (x *CallEvent) Reset() {
 	*x = CallEvent{}
-	mi := &file_plugin_proto_msgTypes[8]
+	mi := &file_plugin_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -716,7 +804,7 @@ func (x *CallEvent) String() string {
 func (*CallEvent) ProtoMessage() {}
 
 func (x *CallEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[8]
+	mi := &file_plugin_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -729,7 +817,7 @@ func (x *CallEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallEvent.ProtoReflect.Descriptor instead.
 func (*CallEvent) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{8}
+	return file_plugin_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CallEvent) GetEvent() isCallEvent_Event {
@@ -784,6 +872,24 @@ func (x *CallEvent) GetQuestion() *Question {
 	return nil
 }
 
+func (x *CallEvent) GetMeasurement() *Measurement {
+	if x != nil {
+		if x, ok := x.Event.(*CallEvent_Measurement); ok {
+			return x.Measurement
+		}
+	}
+	return nil
+}
+
+func (x *CallEvent) GetSpan() *Span {
+	if x != nil {
+		if x, ok := x.Event.(*CallEvent_Span); ok {
+			return x.Span
+		}
+	}
+	return nil
+}
+
 type isCallEvent_Event interface {
 	isCallEvent_Event()
 }
@@ -808,6 +914,14 @@ type CallEvent_Question struct {
 	Question *Question `protobuf:"bytes,5,opt,name=question,proto3,oneof"` // only in Converse
 }
 
+type CallEvent_Measurement struct {
+	Measurement *Measurement `protobuf:"bytes,6,opt,name=measurement,proto3,oneof"` // only where CallRequest.observed is set, as the next one
+}
+
+type CallEvent_Span struct {
+	Span *Span `protobuf:"bytes,7,opt,name=span,proto3,oneof"`
+}
+
 func (*CallEvent_Progress) isCallEvent_Event() {}
 
 func (*CallEvent_Output) isCallEvent_Event() {}
@@ -817,6 +931,10 @@ func (*CallEvent_Fault) isCallEvent_Event() {}
 func (*CallEvent_Part) isCallEvent_Event() {}
 
 func (*CallEvent_Question) isCallEvent_Event() {}
+
+func (*CallEvent_Measurement) isCallEvent_Event() {}
+
+func (*CallEvent_Span) isCallEvent_Event() {}
 
 // HostMessage is what the host sends during Converse.
 type HostMessage struct {
@@ -832,7 +950,7 @@ type HostMessage struct {
 
 func (x *HostMessage) Reset() {
 	*x = HostMessage{}
-	mi := &file_plugin_proto_msgTypes[9]
+	mi := &file_plugin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -844,7 +962,7 @@ func (x *HostMessage) String() string {
 func (*HostMessage) ProtoMessage() {}
 
 func (x *HostMessage) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[9]
+	mi := &file_plugin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -857,7 +975,7 @@ func (x *HostMessage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HostMessage.ProtoReflect.Descriptor instead.
 func (*HostMessage) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{9}
+	return file_plugin_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *HostMessage) GetMessage() isHostMessage_Message {
@@ -922,7 +1040,7 @@ type Question struct {
 
 func (x *Question) Reset() {
 	*x = Question{}
-	mi := &file_plugin_proto_msgTypes[10]
+	mi := &file_plugin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -934,7 +1052,7 @@ func (x *Question) String() string {
 func (*Question) ProtoMessage() {}
 
 func (x *Question) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[10]
+	mi := &file_plugin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -947,7 +1065,7 @@ func (x *Question) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Question.ProtoReflect.Descriptor instead.
 func (*Question) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{10}
+	return file_plugin_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Question) GetId() uint64 {
@@ -1071,7 +1189,7 @@ type Invoke struct {
 
 func (x *Invoke) Reset() {
 	*x = Invoke{}
-	mi := &file_plugin_proto_msgTypes[11]
+	mi := &file_plugin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1083,7 +1201,7 @@ func (x *Invoke) String() string {
 func (*Invoke) ProtoMessage() {}
 
 func (x *Invoke) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[11]
+	mi := &file_plugin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1096,7 +1214,7 @@ func (x *Invoke) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Invoke.ProtoReflect.Descriptor instead.
 func (*Invoke) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{11}
+	return file_plugin_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Invoke) GetOperation() string {
@@ -1124,7 +1242,7 @@ type OpenFile struct {
 
 func (x *OpenFile) Reset() {
 	*x = OpenFile{}
-	mi := &file_plugin_proto_msgTypes[12]
+	mi := &file_plugin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1136,7 +1254,7 @@ func (x *OpenFile) String() string {
 func (*OpenFile) ProtoMessage() {}
 
 func (x *OpenFile) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[12]
+	mi := &file_plugin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1149,7 +1267,7 @@ func (x *OpenFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenFile.ProtoReflect.Descriptor instead.
 func (*OpenFile) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{12}
+	return file_plugin_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *OpenFile) GetFile() string {
@@ -1172,7 +1290,7 @@ type ReadFile struct {
 
 func (x *ReadFile) Reset() {
 	*x = ReadFile{}
-	mi := &file_plugin_proto_msgTypes[13]
+	mi := &file_plugin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1184,7 +1302,7 @@ func (x *ReadFile) String() string {
 func (*ReadFile) ProtoMessage() {}
 
 func (x *ReadFile) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[13]
+	mi := &file_plugin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1197,7 +1315,7 @@ func (x *ReadFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadFile.ProtoReflect.Descriptor instead.
 func (*ReadFile) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{13}
+	return file_plugin_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ReadFile) GetFile() string {
@@ -1233,7 +1351,7 @@ type CreateFile struct {
 
 func (x *CreateFile) Reset() {
 	*x = CreateFile{}
-	mi := &file_plugin_proto_msgTypes[14]
+	mi := &file_plugin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1245,7 +1363,7 @@ func (x *CreateFile) String() string {
 func (*CreateFile) ProtoMessage() {}
 
 func (x *CreateFile) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[14]
+	mi := &file_plugin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1258,7 +1376,7 @@ func (x *CreateFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateFile.ProtoReflect.Descriptor instead.
 func (*CreateFile) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{14}
+	return file_plugin_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CreateFile) GetName() string {
@@ -1286,7 +1404,7 @@ type WriteFile struct {
 
 func (x *WriteFile) Reset() {
 	*x = WriteFile{}
-	mi := &file_plugin_proto_msgTypes[15]
+	mi := &file_plugin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1298,7 +1416,7 @@ func (x *WriteFile) String() string {
 func (*WriteFile) ProtoMessage() {}
 
 func (x *WriteFile) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[15]
+	mi := &file_plugin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1311,7 +1429,7 @@ func (x *WriteFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WriteFile.ProtoReflect.Descriptor instead.
 func (*WriteFile) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{15}
+	return file_plugin_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *WriteFile) GetFile() string {
@@ -1340,7 +1458,7 @@ type CloseFile struct {
 
 func (x *CloseFile) Reset() {
 	*x = CloseFile{}
-	mi := &file_plugin_proto_msgTypes[16]
+	mi := &file_plugin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1352,7 +1470,7 @@ func (x *CloseFile) String() string {
 func (*CloseFile) ProtoMessage() {}
 
 func (x *CloseFile) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[16]
+	mi := &file_plugin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1365,7 +1483,7 @@ func (x *CloseFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseFile.ProtoReflect.Descriptor instead.
 func (*CloseFile) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{16}
+	return file_plugin_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CloseFile) GetFile() string {
@@ -1392,7 +1510,7 @@ type Answer struct {
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_plugin_proto_msgTypes[17]
+	mi := &file_plugin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1404,7 +1522,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[17]
+	mi := &file_plugin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1417,7 +1535,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{17}
+	return file_plugin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Answer) GetId() uint64 {
@@ -1511,7 +1629,7 @@ type File struct {
 
 func (x *File) Reset() {
 	*x = File{}
-	mi := &file_plugin_proto_msgTypes[18]
+	mi := &file_plugin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1523,7 +1641,7 @@ func (x *File) String() string {
 func (*File) ProtoMessage() {}
 
 func (x *File) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[18]
+	mi := &file_plugin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1536,7 +1654,7 @@ func (x *File) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use File.ProtoReflect.Descriptor instead.
 func (*File) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{18}
+	return file_plugin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *File) GetFile() string {
@@ -1567,6 +1685,130 @@ func (x *File) GetSize() int64 {
 	return 0
 }
 
+// Measurement is a value of a metric of the manifest: what is added to it, or the next
+// value of a histogram.
+type Measurement struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Metric        string                 `protobuf:"bytes,1,opt,name=metric,proto3" json:"metric,omitempty"`
+	Value         float64                `protobuf:"fixed64,2,opt,name=value,proto3" json:"value,omitempty"` // finite; not negative for what adds up
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Measurement) Reset() {
+	*x = Measurement{}
+	mi := &file_plugin_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Measurement) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Measurement) ProtoMessage() {}
+
+func (x *Measurement) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Measurement.ProtoReflect.Descriptor instead.
+func (*Measurement) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *Measurement) GetMetric() string {
+	if x != nil {
+		return x.Metric
+	}
+	return ""
+}
+
+func (x *Measurement) GetValue() float64 {
+	if x != nil {
+		return x.Value
+	}
+	return 0
+}
+
+// Span is a part of the call's work that is over, for its trace. It has no data of
+// callers.
+type Span struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"` // at most 64 bytes
+	StartUnixNano int64                  `protobuf:"varint,2,opt,name=start_unix_nano,json=startUnixNano,proto3" json:"start_unix_nano,omitempty"`
+	EndUnixNano   int64                  `protobuf:"varint,3,opt,name=end_unix_nano,json=endUnixNano,proto3" json:"end_unix_nano,omitempty"`
+	Failed        bool                   `protobuf:"varint,4,opt,name=failed,proto3" json:"failed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Span) Reset() {
+	*x = Span{}
+	mi := &file_plugin_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Span) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Span) ProtoMessage() {}
+
+func (x *Span) ProtoReflect() protoreflect.Message {
+	mi := &file_plugin_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Span.ProtoReflect.Descriptor instead.
+func (*Span) Descriptor() ([]byte, []int) {
+	return file_plugin_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *Span) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Span) GetStartUnixNano() int64 {
+	if x != nil {
+		return x.StartUnixNano
+	}
+	return 0
+}
+
+func (x *Span) GetEndUnixNano() int64 {
+	if x != nil {
+		return x.EndUnixNano
+	}
+	return 0
+}
+
+func (x *Span) GetFailed() bool {
+	if x != nil {
+		return x.Failed
+	}
+	return false
+}
+
 // Part is a piece of an output, in order. The output event after the last one ends
 // the output with what is left of it.
 type Part struct {
@@ -1579,7 +1821,7 @@ type Part struct {
 
 func (x *Part) Reset() {
 	*x = Part{}
-	mi := &file_plugin_proto_msgTypes[19]
+	mi := &file_plugin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1591,7 +1833,7 @@ func (x *Part) String() string {
 func (*Part) ProtoMessage() {}
 
 func (x *Part) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[19]
+	mi := &file_plugin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1604,7 +1846,7 @@ func (x *Part) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Part.ProtoReflect.Descriptor instead.
 func (*Part) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{19}
+	return file_plugin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Part) GetSize() int64 {
@@ -1633,7 +1875,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_plugin_proto_msgTypes[20]
+	mi := &file_plugin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1645,7 +1887,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_plugin_proto_msgTypes[20]
+	mi := &file_plugin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1658,7 +1900,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_plugin_proto_rawDescGZIP(), []int{20}
+	return file_plugin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Progress) GetDone() float64 {
@@ -1697,7 +1939,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\x0fDescribeRequest\x12\x10\n" +
 	"\x03app\x18\x01 \x01(\tR\x03app\x12\x1f\n" +
 	"\vapp_version\x18\x02 \x01(\tR\n" +
-	"appVersion\"\xec\x02\n" +
+	"appVersion\"\x9e\x03\n" +
 	"\bManifest\x12)\n" +
 	"\x10contract_version\x18\x01 \x01(\x05R\x0fcontractVersion\x12\x16\n" +
 	"\x06domain\x18\x02 \x01(\tR\x06domain\x12\x18\n" +
@@ -1711,7 +1953,12 @@ const file_plugin_proto_rawDesc = "" +
 	"\tconverses\x18\t \x01(\bR\tconverses\x12\x1f\n" +
 	"\vkeeps_state\x18\n" +
 	" \x01(\bR\n" +
-	"keepsState\"\x84\x01\n" +
+	"keepsState\x120\n" +
+	"\ametrics\x18\v \x03(\v2\x16.koan.plugin.v1.MetricR\ametrics\"N\n" +
+	"\x06Metric\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04help\x18\x02 \x01(\tR\x04help\x12\x1c\n" +
+	"\thistogram\x18\x03 \x01(\bR\thistogram\"\x84\x01\n" +
 	"\aSetting\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12#\n" +
 	"\rdefault_value\x18\x02 \x01(\tR\fdefaultValue\x12\x12\n" +
@@ -1743,7 +1990,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\")\n" +
 	"\x11ConfigureResponse\x12\x14\n" +
-	"\x05fault\x18\x01 \x01(\fR\x05fault\"\xcd\x02\n" +
+	"\x05fault\x18\x01 \x01(\fR\x05fault\"\x93\x03\n" +
 	"\vCallRequest\x12\x1a\n" +
 	"\bfunction\x18\x01 \x01(\tR\bfunction\x12\x14\n" +
 	"\x05input\x18\x02 \x01(\fR\x05input\x12\x17\n" +
@@ -1758,14 +2005,18 @@ const file_plugin_proto_rawDesc = "" +
 	"\x05local\x18\v \x01(\bR\x05local\x12\x18\n" +
 	"\asubject\x18\f \x01(\tR\asubject\x12\x16\n" +
 	"\x06scopes\x18\r \x03(\tR\x06scopes\x12\x12\n" +
-	"\x04sets\x18\x0e \x03(\tR\x04setsJ\x04\b\t\x10\n" +
-	"\"\xe2\x01\n" +
+	"\x04sets\x18\x0e \x03(\tR\x04sets\x12(\n" +
+	"\x10max_output_bytes\x18\x0f \x01(\x03R\x0emaxOutputBytes\x12\x1a\n" +
+	"\bobserved\x18\x10 \x01(\bR\bobservedJ\x04\b\t\x10\n" +
+	"\"\xcf\x02\n" +
 	"\tCallEvent\x126\n" +
 	"\bprogress\x18\x01 \x01(\v2\x18.koan.plugin.v1.ProgressH\x00R\bprogress\x12\x18\n" +
 	"\x06output\x18\x02 \x01(\fH\x00R\x06output\x12\x16\n" +
 	"\x05fault\x18\x03 \x01(\fH\x00R\x05fault\x12*\n" +
 	"\x04part\x18\x04 \x01(\v2\x14.koan.plugin.v1.PartH\x00R\x04part\x126\n" +
-	"\bquestion\x18\x05 \x01(\v2\x18.koan.plugin.v1.QuestionH\x00R\bquestionB\a\n" +
+	"\bquestion\x18\x05 \x01(\v2\x18.koan.plugin.v1.QuestionH\x00R\bquestion\x12?\n" +
+	"\vmeasurement\x18\x06 \x01(\v2\x1b.koan.plugin.v1.MeasurementH\x00R\vmeasurement\x12*\n" +
+	"\x04span\x18\a \x01(\v2\x14.koan.plugin.v1.SpanH\x00R\x04spanB\a\n" +
 	"\x05event\"}\n" +
 	"\vHostMessage\x121\n" +
 	"\x04call\x18\x01 \x01(\v2\x1b.koan.plugin.v1.CallRequestH\x00R\x04call\x120\n" +
@@ -1814,7 +2065,15 @@ const file_plugin_proto_rawDesc = "" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1d\n" +
 	"\n" +
 	"media_type\x18\x03 \x01(\tR\tmediaType\x12\x12\n" +
-	"\x04size\x18\x04 \x01(\x03R\x04size\".\n" +
+	"\x04size\x18\x04 \x01(\x03R\x04size\";\n" +
+	"\vMeasurement\x12\x16\n" +
+	"\x06metric\x18\x01 \x01(\tR\x06metric\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x01R\x05value\"~\n" +
+	"\x04Span\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12&\n" +
+	"\x0fstart_unix_nano\x18\x02 \x01(\x03R\rstartUnixNano\x12\"\n" +
+	"\rend_unix_nano\x18\x03 \x01(\x03R\vendUnixNano\x12\x16\n" +
+	"\x06failed\x18\x04 \x01(\bR\x06failed\".\n" +
 	"\x04Part\x12\x12\n" +
 	"\x04size\x18\x01 \x01(\x03R\x04size\x12\x12\n" +
 	"\x04data\x18\x02 \x01(\fR\x04data\"h\n" +
@@ -1841,61 +2100,67 @@ func file_plugin_proto_rawDescGZIP() []byte {
 	return file_plugin_proto_rawDescData
 }
 
-var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_plugin_proto_goTypes = []any{
 	(*DescribeRequest)(nil),   // 0: koan.plugin.v1.DescribeRequest
 	(*Manifest)(nil),          // 1: koan.plugin.v1.Manifest
-	(*Setting)(nil),           // 2: koan.plugin.v1.Setting
-	(*Function)(nil),          // 3: koan.plugin.v1.Function
-	(*Effects)(nil),           // 4: koan.plugin.v1.Effects
-	(*ConfigureRequest)(nil),  // 5: koan.plugin.v1.ConfigureRequest
-	(*ConfigureResponse)(nil), // 6: koan.plugin.v1.ConfigureResponse
-	(*CallRequest)(nil),       // 7: koan.plugin.v1.CallRequest
-	(*CallEvent)(nil),         // 8: koan.plugin.v1.CallEvent
-	(*HostMessage)(nil),       // 9: koan.plugin.v1.HostMessage
-	(*Question)(nil),          // 10: koan.plugin.v1.Question
-	(*Invoke)(nil),            // 11: koan.plugin.v1.Invoke
-	(*OpenFile)(nil),          // 12: koan.plugin.v1.OpenFile
-	(*ReadFile)(nil),          // 13: koan.plugin.v1.ReadFile
-	(*CreateFile)(nil),        // 14: koan.plugin.v1.CreateFile
-	(*WriteFile)(nil),         // 15: koan.plugin.v1.WriteFile
-	(*CloseFile)(nil),         // 16: koan.plugin.v1.CloseFile
-	(*Answer)(nil),            // 17: koan.plugin.v1.Answer
-	(*File)(nil),              // 18: koan.plugin.v1.File
-	(*Part)(nil),              // 19: koan.plugin.v1.Part
-	(*Progress)(nil),          // 20: koan.plugin.v1.Progress
-	nil,                       // 21: koan.plugin.v1.ConfigureRequest.SettingsEntry
+	(*Metric)(nil),            // 2: koan.plugin.v1.Metric
+	(*Setting)(nil),           // 3: koan.plugin.v1.Setting
+	(*Function)(nil),          // 4: koan.plugin.v1.Function
+	(*Effects)(nil),           // 5: koan.plugin.v1.Effects
+	(*ConfigureRequest)(nil),  // 6: koan.plugin.v1.ConfigureRequest
+	(*ConfigureResponse)(nil), // 7: koan.plugin.v1.ConfigureResponse
+	(*CallRequest)(nil),       // 8: koan.plugin.v1.CallRequest
+	(*CallEvent)(nil),         // 9: koan.plugin.v1.CallEvent
+	(*HostMessage)(nil),       // 10: koan.plugin.v1.HostMessage
+	(*Question)(nil),          // 11: koan.plugin.v1.Question
+	(*Invoke)(nil),            // 12: koan.plugin.v1.Invoke
+	(*OpenFile)(nil),          // 13: koan.plugin.v1.OpenFile
+	(*ReadFile)(nil),          // 14: koan.plugin.v1.ReadFile
+	(*CreateFile)(nil),        // 15: koan.plugin.v1.CreateFile
+	(*WriteFile)(nil),         // 16: koan.plugin.v1.WriteFile
+	(*CloseFile)(nil),         // 17: koan.plugin.v1.CloseFile
+	(*Answer)(nil),            // 18: koan.plugin.v1.Answer
+	(*File)(nil),              // 19: koan.plugin.v1.File
+	(*Measurement)(nil),       // 20: koan.plugin.v1.Measurement
+	(*Span)(nil),              // 21: koan.plugin.v1.Span
+	(*Part)(nil),              // 22: koan.plugin.v1.Part
+	(*Progress)(nil),          // 23: koan.plugin.v1.Progress
+	nil,                       // 24: koan.plugin.v1.ConfigureRequest.SettingsEntry
 }
 var file_plugin_proto_depIdxs = []int32{
-	3,  // 0: koan.plugin.v1.Manifest.functions:type_name -> koan.plugin.v1.Function
-	2,  // 1: koan.plugin.v1.Manifest.settings:type_name -> koan.plugin.v1.Setting
-	4,  // 2: koan.plugin.v1.Function.effects:type_name -> koan.plugin.v1.Effects
-	21, // 3: koan.plugin.v1.ConfigureRequest.settings:type_name -> koan.plugin.v1.ConfigureRequest.SettingsEntry
-	20, // 4: koan.plugin.v1.CallEvent.progress:type_name -> koan.plugin.v1.Progress
-	19, // 5: koan.plugin.v1.CallEvent.part:type_name -> koan.plugin.v1.Part
-	10, // 6: koan.plugin.v1.CallEvent.question:type_name -> koan.plugin.v1.Question
-	7,  // 7: koan.plugin.v1.HostMessage.call:type_name -> koan.plugin.v1.CallRequest
-	17, // 8: koan.plugin.v1.HostMessage.answer:type_name -> koan.plugin.v1.Answer
-	11, // 9: koan.plugin.v1.Question.invoke:type_name -> koan.plugin.v1.Invoke
-	12, // 10: koan.plugin.v1.Question.open_file:type_name -> koan.plugin.v1.OpenFile
-	13, // 11: koan.plugin.v1.Question.read_file:type_name -> koan.plugin.v1.ReadFile
-	14, // 12: koan.plugin.v1.Question.create_file:type_name -> koan.plugin.v1.CreateFile
-	15, // 13: koan.plugin.v1.Question.write_file:type_name -> koan.plugin.v1.WriteFile
-	16, // 14: koan.plugin.v1.Question.close_file:type_name -> koan.plugin.v1.CloseFile
-	18, // 15: koan.plugin.v1.Answer.file:type_name -> koan.plugin.v1.File
-	0,  // 16: koan.plugin.v1.Plugin.Describe:input_type -> koan.plugin.v1.DescribeRequest
-	5,  // 17: koan.plugin.v1.Plugin.Configure:input_type -> koan.plugin.v1.ConfigureRequest
-	7,  // 18: koan.plugin.v1.Plugin.Call:input_type -> koan.plugin.v1.CallRequest
-	9,  // 19: koan.plugin.v1.Plugin.Converse:input_type -> koan.plugin.v1.HostMessage
-	1,  // 20: koan.plugin.v1.Plugin.Describe:output_type -> koan.plugin.v1.Manifest
-	6,  // 21: koan.plugin.v1.Plugin.Configure:output_type -> koan.plugin.v1.ConfigureResponse
-	8,  // 22: koan.plugin.v1.Plugin.Call:output_type -> koan.plugin.v1.CallEvent
-	8,  // 23: koan.plugin.v1.Plugin.Converse:output_type -> koan.plugin.v1.CallEvent
-	20, // [20:24] is the sub-list for method output_type
-	16, // [16:20] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	4,  // 0: koan.plugin.v1.Manifest.functions:type_name -> koan.plugin.v1.Function
+	3,  // 1: koan.plugin.v1.Manifest.settings:type_name -> koan.plugin.v1.Setting
+	2,  // 2: koan.plugin.v1.Manifest.metrics:type_name -> koan.plugin.v1.Metric
+	5,  // 3: koan.plugin.v1.Function.effects:type_name -> koan.plugin.v1.Effects
+	24, // 4: koan.plugin.v1.ConfigureRequest.settings:type_name -> koan.plugin.v1.ConfigureRequest.SettingsEntry
+	23, // 5: koan.plugin.v1.CallEvent.progress:type_name -> koan.plugin.v1.Progress
+	22, // 6: koan.plugin.v1.CallEvent.part:type_name -> koan.plugin.v1.Part
+	11, // 7: koan.plugin.v1.CallEvent.question:type_name -> koan.plugin.v1.Question
+	20, // 8: koan.plugin.v1.CallEvent.measurement:type_name -> koan.plugin.v1.Measurement
+	21, // 9: koan.plugin.v1.CallEvent.span:type_name -> koan.plugin.v1.Span
+	8,  // 10: koan.plugin.v1.HostMessage.call:type_name -> koan.plugin.v1.CallRequest
+	18, // 11: koan.plugin.v1.HostMessage.answer:type_name -> koan.plugin.v1.Answer
+	12, // 12: koan.plugin.v1.Question.invoke:type_name -> koan.plugin.v1.Invoke
+	13, // 13: koan.plugin.v1.Question.open_file:type_name -> koan.plugin.v1.OpenFile
+	14, // 14: koan.plugin.v1.Question.read_file:type_name -> koan.plugin.v1.ReadFile
+	15, // 15: koan.plugin.v1.Question.create_file:type_name -> koan.plugin.v1.CreateFile
+	16, // 16: koan.plugin.v1.Question.write_file:type_name -> koan.plugin.v1.WriteFile
+	17, // 17: koan.plugin.v1.Question.close_file:type_name -> koan.plugin.v1.CloseFile
+	19, // 18: koan.plugin.v1.Answer.file:type_name -> koan.plugin.v1.File
+	0,  // 19: koan.plugin.v1.Plugin.Describe:input_type -> koan.plugin.v1.DescribeRequest
+	6,  // 20: koan.plugin.v1.Plugin.Configure:input_type -> koan.plugin.v1.ConfigureRequest
+	8,  // 21: koan.plugin.v1.Plugin.Call:input_type -> koan.plugin.v1.CallRequest
+	10, // 22: koan.plugin.v1.Plugin.Converse:input_type -> koan.plugin.v1.HostMessage
+	1,  // 23: koan.plugin.v1.Plugin.Describe:output_type -> koan.plugin.v1.Manifest
+	7,  // 24: koan.plugin.v1.Plugin.Configure:output_type -> koan.plugin.v1.ConfigureResponse
+	9,  // 25: koan.plugin.v1.Plugin.Call:output_type -> koan.plugin.v1.CallEvent
+	9,  // 26: koan.plugin.v1.Plugin.Converse:output_type -> koan.plugin.v1.CallEvent
+	23, // [23:27] is the sub-list for method output_type
+	19, // [19:23] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_plugin_proto_init() }
@@ -1903,18 +2168,20 @@ func file_plugin_proto_init() {
 	if File_plugin_proto != nil {
 		return
 	}
-	file_plugin_proto_msgTypes[8].OneofWrappers = []any{
+	file_plugin_proto_msgTypes[9].OneofWrappers = []any{
 		(*CallEvent_Progress)(nil),
 		(*CallEvent_Output)(nil),
 		(*CallEvent_Fault)(nil),
 		(*CallEvent_Part)(nil),
 		(*CallEvent_Question)(nil),
+		(*CallEvent_Measurement)(nil),
+		(*CallEvent_Span)(nil),
 	}
-	file_plugin_proto_msgTypes[9].OneofWrappers = []any{
+	file_plugin_proto_msgTypes[10].OneofWrappers = []any{
 		(*HostMessage_Call)(nil),
 		(*HostMessage_Answer)(nil),
 	}
-	file_plugin_proto_msgTypes[10].OneofWrappers = []any{
+	file_plugin_proto_msgTypes[11].OneofWrappers = []any{
 		(*Question_Invoke)(nil),
 		(*Question_OpenFile)(nil),
 		(*Question_ReadFile)(nil),
@@ -1922,7 +2189,7 @@ func file_plugin_proto_init() {
 		(*Question_WriteFile)(nil),
 		(*Question_CloseFile)(nil),
 	}
-	file_plugin_proto_msgTypes[17].OneofWrappers = []any{
+	file_plugin_proto_msgTypes[18].OneofWrappers = []any{
 		(*Answer_Output)(nil),
 		(*Answer_Fault)(nil),
 		(*Answer_File)(nil),
@@ -1934,7 +2201,7 @@ func file_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_plugin_proto_rawDesc), len(file_plugin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   22,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

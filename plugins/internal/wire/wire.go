@@ -22,10 +22,11 @@ import (
 // first message.
 const ContractVersion = 1
 
-// MaxCallBytes bounds the JSON of one call's output, MaxInputBytes that of its input, which
-// may have files in base64. What is longer is call_too_large.
+// MaxCallBytes bounds the JSON of one call's output, MaxMediaBytes that of an output in which files are to stand for
+// media, MaxInputBytes that of an input, which may have files in base64. What is longer is call_too_large.
 const (
 	MaxCallBytes  = 4 << 20
+	MaxMediaBytes = 24 << 20
 	MaxInputBytes = 24 << 20
 )
 

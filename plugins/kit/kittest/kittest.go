@@ -20,6 +20,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -60,6 +61,19 @@ type Progress struct {
 	Partial     json.RawMessage // of the result, nil for none
 }
 
+// Measurement is a value of a metric of the plugin.
+type Measurement struct {
+	Metric string
+	Value  float64
+}
+
+// Span is a part of a call that the plugin has timed.
+type Span struct {
+	Name       string
+	Start, End time.Time
+	Failed     bool
+}
+
 // Host is an app with one plugin.
 type Host struct {
 	tb       testing.TB
@@ -71,6 +85,8 @@ type Host struct {
 	mu       sync.Mutex
 	calls    int
 	progress []Progress
+	measured []Measurement
+	spans    []Span
 }
 
 // New makes an app with a plugin, and configures it. It fails the test where the plugin is invalid, or rejects its
@@ -177,6 +193,32 @@ func (h *Host) Progress() []Progress {
 	return append([]Progress(nil), h.progress...)
 }
 
+// Measured returns what calls have measured until now.
+func (h *Host) Measured() []Measurement {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.measured)
+}
+
+// Spans returns the spans that have ended until now.
+func (h *Host) Spans() []Span {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.spans)
+}
+
+// observed keeps a measurement or a span.
+func (h *Host) observed(e *wire.CallEvent) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if m := e.GetMeasurement(); m != nil {
+		h.measured = append(h.measured, Measurement{m.GetMetric(), m.GetValue()})
+	}
+	if s := e.GetSpan(); s != nil {
+		h.spans = append(h.spans, Span{s.GetName(), time.Unix(0, s.GetStartUnixNano()), time.Unix(0, s.GetEndUnixNano()), s.GetFailed()})
+	}
+}
+
 // Call calls a function with an input that becomes JSON, and decodes its output. Both have to fit the function's
 // schemas. The error is the function's fault: a *kit.Fault with a code of the plugin's own, else a *fault.Fault, where
 // invalid_payload and execution_error may be the schemas'. An error that is no fault is in the log, as in an app.
@@ -231,7 +273,7 @@ func (h *Host) request(function string, input []byte) *wire.CallRequest {
 	h.mu.Unlock()
 	who := h.options.Caller
 	req := &wire.CallRequest{
-		Function: function, Input: input, CallId: "call-" + n, Key: "key-" + n, Set: h.options.Set, DryRun: h.options.DryRun,
+		Function: function, Input: input, CallId: "call-" + n, Key: "key-" + n, Set: h.options.Set, DryRun: h.options.DryRun, Observed: true,
 		Subject: who.Subject, Scopes: who.Scopes, Sets: who.Sets,
 	}
 	if who.Subject == "" {
@@ -283,6 +325,7 @@ func (s *stream) Recv() (*wire.HostMessage, error) {
 func (s *stream) Send(e *wire.CallEvent) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.host.observed(e)
 	switch e := e.GetEvent().(type) {
 	case *wire.CallEvent_Progress:
 		s.host.mu.Lock()

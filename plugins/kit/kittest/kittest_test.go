@@ -43,11 +43,18 @@ func sample() kit.Plugin {
 			return nil
 		},
 		FaultCodes: []string{"too_loud"},
+		Metrics:    []kit.Metric{{Name: "said"}, {Name: "volume", Histogram: true}},
 		Functions: []kit.Function{
 			kit.Func("say", "Say it.", func(_ context.Context, c kit.Call, i in) (out, error) {
 				if i.Text == "LOUD" {
 					return out{}, &kit.Fault{Code: "too_loud", Message: "not so loud"}
 				}
+				end := c.Span("say")
+				c.Measure("said", 1)
+				c.Measure("said", -1)
+				c.Measure("volume", -3)
+				c.Measure("unknown", 1)
+				end(errors.New("hoarse"))
 				c.Progress(1, 2, "half")
 				return out{Text: fmt.Sprintf("%s %s %s %v %s", c.Caller.Subject, word, i.Text, c.Local, c.Set)}, nil
 			}),
@@ -101,6 +108,11 @@ func TestCalls(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "local shouted hi true default", got.Text)
 	require.Equal(t, []kittest.Progress{{Done: 1, Total: 2, Message: "half"}}, h.Progress())
+
+	require.Equal(t, []kittest.Measurement{{Metric: "said", Value: 1}, {Metric: "volume", Value: -3}}, h.Measured())
+	require.Len(t, h.Spans(), 1)
+	require.Equal(t, "say", h.Spans()[0].Name)
+	require.True(t, h.Spans()[0].Failed)
 
 	as := kittest.New(t, sample(), kittest.Options{Caller: kit.Caller{Subject: "ann"}, Set: "archive"})
 	got, err = kittest.Call[out](as, "say", in{Text: "hi"})

@@ -19,6 +19,7 @@ from . import _output
 from ._call import AsyncCall, Call, Caller
 from ._fault import Cancelled, Code, Fault
 from ._file import AsyncFile, AsyncNewFile, File, FileHandle, NewFile
+from ._metric import Metric
 from ._plugin import Plugin
 from ._settings import Setting
 from ._types import Field
@@ -37,6 +38,7 @@ __all__ = [
     "Field",
     "File",
     "FileHandle",
+    "Metric",
     "NewFile",
     "Plugin",
     "Setting",

@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar, get_type_hints, is_typeddict, overload
 from . import _wire
 from ._call import AsyncCall, Call
 from ._fault import CODES, Fault
+from ._metric import Metric, by_name
 from ._settings import declare
 from ._types import Member, Shape, Shapes, Unfit, dump, load
 
@@ -77,6 +78,7 @@ class Plugin(Generic[S]):
         fault_codes: Iterable[str] = ...,
         needs: Iterable[str] = ...,
         keeps_state: bool = ...,
+        metrics: Iterable[Metric] = ...,
     ) -> None:
         """Without settings."""
 
@@ -91,6 +93,7 @@ class Plugin(Generic[S]):
         fault_codes: Iterable[str] = ...,
         needs: Iterable[str] = ...,
         keeps_state: bool = ...,
+        metrics: Iterable[Metric] = ...,
     ) -> None:
         """With those of a dataclass."""
 
@@ -104,9 +107,11 @@ class Plugin(Generic[S]):
         fault_codes: Iterable[str] = (),
         needs: Iterable[str] = (),
         keeps_state: bool = False,
+        metrics: Iterable[Metric] = (),
     ) -> None:
         """domain is the name of the executable's file, version the plugin's own, description a sentence. settings is
-        a dataclass, fault_codes are codes of the plugin's own, needs the operations that it asks to call."""
+        a dataclass, fault_codes are codes of the plugin's own, needs the operations that it asks to call, metrics
+        what its functions count or measure."""
         if not _is_name(domain):
             raise ValueError(f"the domain {domain!r} is not lower-case kebab")
         self.domain, self.version, self.description = domain, version, description
@@ -119,6 +124,7 @@ class Plugin(Generic[S]):
                 raise ValueError(f"the need {need!r} is not the id of an operation, or a pattern of ids")
         if len(self.needs) > _wire.MAX_NEEDS:
             raise ValueError(f"it has {len(self.needs)} needs; {_wire.MAX_NEEDS} are allowed")
+        self.metrics = by_name(tuple(metrics))
         self.functions: dict[str, Function] = {}
         self.state_dir: Path | None = None  #: a folder that stays, once the plugin is configured
         self._settings_type = settings
@@ -211,6 +217,8 @@ class Plugin(Generic[S]):
             converses=True,
             keeps_state=self.keeps_state,
         )
+        for metric in self.metrics.values():
+            m.metrics.add(name=metric.name, help=metric.help, histogram=metric.histogram)
         for d in self._declared:
             s = d.setting
             m.settings.add(key=d.key, default_value=d.default, help=s.help, secret=s.secret, folder=s.folder)

@@ -216,7 +216,7 @@ class _Serving:
             why = f"the plugin {self.server.plugin.domain} has no function {self.request.function!r}"
             raise Fault(TOOL_NOT_FOUND, why)
         kind = AsyncCall if function.is_async else Call
-        self.call = kind(self.request, self.send, self.ask, self.server.plugin.state_dir)
+        self.call = kind(self.request, self.send, self.ask, self.server.plugin.state_dir, self.server.plugin.metrics)
         arguments = function.read(self.call, self.request.input)
         if function.is_async:
             self.task = asyncio.run_coroutine_threadsafe(self._run_async(function, arguments), self.server.loop)
@@ -273,12 +273,13 @@ class _Serving:
 
     def _succeed(self, value: Any) -> None:
         out = dump({} if value is None else value)
-        if len(out) > _wire.MAX_OUTPUT:
+        most = max(self.request.max_output_bytes, _wire.MAX_OUTPUT)
+        if len(out) > most:
             plugin, function = self.server.plugin.domain, self.request.function
             raise Fault(
                 Code.CALL_TOO_LARGE,
-                f"{plugin}.{function} returned {len(out)} bytes; {_wire.MAX_OUTPUT} are allowed",
-                details={"limit": _wire.MAX_OUTPUT, "received": len(out)},
+                f"{plugin}.{function} returned {len(out)} bytes; {most} are allowed",
+                details={"limit": most, "received": len(out)},
             )
         at, size = 0, len(out)
         while self.request.parts and size - at > _wire.PART:

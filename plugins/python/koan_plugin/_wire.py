@@ -27,6 +27,7 @@ PART = 30 << 10
 
 MAX_FUNCTIONS = 1000
 MAX_NEEDS = 100
+MAX_METRICS = 50
 MAX_QUESTIONS = 16  # that may be open at a time
 
 # A pool of its own, so that another package may have the same file.

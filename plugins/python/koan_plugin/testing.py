@@ -18,6 +18,7 @@ from ._ask import Asking
 from ._call import AsyncCall, Call
 from ._fault import Code, Fault
 from ._file import FileHandle
+from ._metric import Metric
 from ._plugin import Plugin
 from ._settings import fill
 from ._types import dump, load
@@ -35,13 +36,16 @@ class StoredFile:
 
 class Host:
     """Answers what functions ask, from memory. operations are functions of an input, by the operations' ids; one that
-    raises a Fault refuses. files are those that there are, by id; progress is what functions have reported."""
+    raises a Fault refuses. files are those that there are, by id; progress is what functions have reported, measured
+    their metrics with values, and spans the names of spans and whether they failed."""
 
     def __init__(self, operations: Mapping[str, Callable[[Any], Any]] | None = None) -> None:
         self.operations = dict(operations or {})
         self.files: dict[str, StoredFile] = {}
         self.progress: list[tuple[float, float, str]] = []
         self.partials: list[Any] = []
+        self.measured: list[tuple[str, float]] = []
+        self.spans: list[tuple[str, bool]] = []
 
     def add_file(self, name: str, data: bytes, media_type: str = "application/octet-stream") -> FileHandle:
         """Stores a file, and returns the handle that a caller would pass."""
@@ -58,6 +62,7 @@ class Host:
         """Calls a function as an app does: with an input of JSON, and returns its output as JSON. Raises its
         exception as it is. request are fields of CallRequest: subject, dry_run, set."""
         f = plugin.functions[function]
+        request["metrics"] = plugin.metrics
         call = self.async_call(**request) if f.is_async else self.call(**request)
         arguments = f.read(call, dump({} if input is None else input))
         try:
@@ -66,13 +71,17 @@ class Host:
             call._end()
         return load(dump({} if value is None else value))
 
-    def call(self, *, state_dir: Path | None = None, **request: Any) -> Call:
+    def call(
+        self, *, state_dir: Path | None = None, metrics: Mapping[str, Metric] | None = None, **request: Any
+    ) -> Call:
         """A call to hand to a function that is def."""
-        return Call(*self._parts(request), state_dir)
+        return Call(*self._parts(request), state_dir, metrics or {})
 
-    def async_call(self, *, state_dir: Path | None = None, **request: Any) -> AsyncCall:
+    def async_call(
+        self, *, state_dir: Path | None = None, metrics: Mapping[str, Metric] | None = None, **request: Any
+    ) -> AsyncCall:
         """A call to hand to a function that is async def."""
-        return AsyncCall(*self._parts(request), state_dir)
+        return AsyncCall(*self._parts(request), state_dir, metrics or {})
 
     def _parts(self, request: Mapping[str, Any]) -> tuple[Any, Callable[[Any], None], Asking]:
         answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -80,11 +89,19 @@ class Host:
         def send(event: Any) -> None:
             self._take(event, answers)
 
-        about = {"call_id": "call-1", "key": "key-1", "subject": "test", "local": True, "set": "default", **request}
+        about = {"call_id": "call-1", "key": "key-1", "subject": "test", "local": True, "set": "default"}
+        about = {**about, "observed": True, **request}
         return _wire.CallRequest(**about), send, Asking(send, iter(answers.get, None))
 
     def _take(self, event: Any, answers: queue.SimpleQueue[Any]) -> None:
-        if event.WhichOneof("event") == "progress":
+        kind = event.WhichOneof("event")
+        if kind == "measurement":
+            self.measured.append((event.measurement.metric, event.measurement.value))
+            return
+        if kind == "span":
+            self.spans.append((event.span.name, event.span.failed))
+            return
+        if kind == "progress":
             p = event.progress
             self.progress.append((p.done, p.total, p.message))
             if p.partial:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 from unittest import TestCase
 
-from koan_plugin import AsyncCall, Call, Fault, FileHandle, Plugin
+from koan_plugin import AsyncCall, Call, Fault, FileHandle, Metric, Plugin
 from koan_plugin.testing import Host
 
 
@@ -125,6 +125,15 @@ class DeclarationTest(TestCase):
             with self.assertRaisesRegex(ValueError, "is not in snake_case, or is one of the app's own"):
                 make(fault_codes=[code])
 
+        for metrics, message in (
+            ([Metric("Lines")], "is not in snake_case"),
+            ([Metric("lines_total")], "ends as Prometheus"),
+            ([Metric("lines"), Metric("lines")], "is declared twice"),
+            ([Metric(f"m{i}") for i in range(51)], "51 metrics"),
+        ):
+            with self.assertRaisesRegex(ValueError, message):
+                make(metrics=metrics)
+
         for needs, message in ((["Todo.patch"], "is not the id of an operation"), (["koan::*"] * 101, "101 needs")):
             with self.assertRaisesRegex(ValueError, message):
                 make(needs=needs)
@@ -184,12 +193,17 @@ class HostTest(TestCase):
         self.assertEqual(plugin.settings, Settings(Path("/maps"), 3))
 
     def test_calls(self) -> None:
-        plugin = make()
+        plugin = make(metrics=[Metric("lines")])
 
         @plugin.function()
         def draw(call: Call, file: FileHandle, name: str) -> dict[str, Any]:
             call.progress(1, 2, "half")
             call.partial({"so": "far"})
+            call.measure("lines", 2)
+            call.measure("lines", -1)
+            call.measure("unknown")
+            with self.assertRaises(KeyError), call.span("ink"):
+                raise KeyError
             with call.file(file) as f, call.create_file(name) as out:
                 f.seek(2)
                 out.write(f.read().upper())
@@ -207,6 +221,7 @@ class HostTest(TestCase):
         self.assertEqual(out["todo"], {"title": "b!"})
         self.assertEqual(bytes(host.files[out["file"]["$file"]].data), b"CD")
         self.assertEqual((host.progress, host.partials), ([(1, 2, "half"), (0, 0, "")], [{"so": "far"}]))
+        self.assertEqual((host.measured, host.spans), ([("lines", 2)], [("ink", True)]))
         got = host.run(plugin, "read", {"file": {"$file": handle.id}}, subject="ann")
         self.assertEqual(got, {"first": "ab", "rest": "cd", "who": "ann"})
         with self.assertRaisesRegex(Fault, "there is no file"):

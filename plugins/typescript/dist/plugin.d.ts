@@ -1,4 +1,5 @@
 import type { Call } from "./call.js";
+import type { Metric } from "./metric.js";
 import type { JsonSchema, Shape } from "./schema.js";
 import type { Setting, SettingsOf } from "./settings.js";
 import type { Manifest } from "./wire.js";
@@ -17,6 +18,8 @@ export interface PluginOptions<D extends Record<string, Setting>> {
     needs?: readonly string[];
     /** It keeps files in Call.stateDir. */
     keepsState?: boolean;
+    /** What its functions count or measure, at most 50. */
+    metrics?: readonly Metric[];
     /** Is called once before the first call. What it throws ends the app's start: name the setting. */
     configure?: (settings: SettingsOf<D>) => void | Promise<void>;
     /** Is called at the plugin's end, when no call is served any more. It has about half a second. */

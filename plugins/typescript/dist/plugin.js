@@ -1,6 +1,7 @@
 // A plugin and its functions, as their author declares them.
 import { codes, Fault } from "./fault.js";
 import { parse, stringify } from "./json.js";
+import { checkMetrics } from "./metric.js";
 import { problemsOf, s, Shape as ShapeClass, unfit } from "./schema.js";
 import { fill } from "./settings.js";
 import { contractVersion, maxFunctions, maxManifest, maxNeeds, maxSchema, sizeOf } from "./wire.js";
@@ -43,6 +44,7 @@ export class Plugin {
             if (!need.test(each))
                 throw new TypeError(`the need ${JSON.stringify(each)} is not the id of an operation, or a pattern of ids`);
         }
+        checkMetrics(options.metrics ?? []);
         if (needs.length > maxNeeds)
             throw new TypeError(`it has ${needs.length} needs; ${maxNeeds} are allowed`);
     }
@@ -99,7 +101,7 @@ export class Plugin {
     }
     /** What the app is told of the plugin. It throws what is wrong with the whole of it. */
     manifest() {
-        const { domain, version, description, faultCodes, needs, keepsState, settings } = this.options;
+        const { domain, version, description, faultCodes, needs, keepsState, metrics, settings } = this.options;
         const manifest = {
             contractVersion,
             domain,
@@ -109,6 +111,7 @@ export class Plugin {
             needs: [...(needs ?? [])],
             converses: true,
             keepsState: keepsState ?? false,
+            metrics: (metrics ?? []).map(({ name, help, histogram }) => ({ name, help: help ?? "", histogram: histogram ?? false })),
             settings: Object.entries(settings ?? {}).map(([key, each]) => ({
                 key,
                 defaultValue: String(each.default ?? ""),

@@ -5,6 +5,7 @@
  *     assert.deepEqual(await host.run(plugin, "roll", { sides: 6 }), { value: 4 });
  */
 import { Call } from "./call.js";
+import type { Metric } from "./metric.js";
 import type { Plugin } from "./plugin.js";
 import type { FileHandle } from "./schema.js";
 import type { CallRequest } from "./wire.js";
@@ -29,6 +30,16 @@ export declare class Host {
         message: string;
         partial?: unknown;
     }[];
+    /** What functions have measured. */
+    readonly measured: {
+        metric: string;
+        value: number;
+    }[];
+    /** The parts of calls that have ended. */
+    readonly spans: {
+        name: string;
+        failed: boolean;
+    }[];
     constructor(options?: {
         operations?: Record<string, (input: any) => unknown>;
     });
@@ -39,5 +50,5 @@ export declare class Host {
     /** Calls a function as an app does, with an input of JSON, and returns its output as JSON. It throws what the function throws. */
     run(plugin: Plugin<any>, name: string, input?: object, request?: Partial<CallRequest>): Promise<any>;
     /** A call to hand to a function. */
-    call(request?: Partial<CallRequest>, stateDir?: string): Call;
+    call(request?: Partial<CallRequest>, stateDir?: string, metrics?: readonly Metric[]): Call;
 }

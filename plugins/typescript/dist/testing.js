@@ -16,6 +16,10 @@ export class Host {
     files = new Map();
     /** What functions have reported. */
     progress = [];
+    /** What functions have measured. */
+    measured = [];
+    /** The parts of calls that have ended. */
+    spans = [];
     #controller = new AbortController();
     constructor(options = {}) {
         this.operations = options.operations ?? {};
@@ -32,21 +36,25 @@ export class Host {
     }
     /** Calls a function as an app does, with an input of JSON, and returns its output as JSON. It throws what the function throws. */
     async run(plugin, name, input = {}, request = {}) {
-        return parse(stringify(await plugin.call(name, parse(stringify(input)), this.call(request))));
+        return parse(stringify(await plugin.call(name, parse(stringify(input)), this.call(request, undefined, plugin.options.metrics))));
     }
     /** A call to hand to a function. */
-    call(request = {}, stateDir) {
+    call(request = {}, stateDir, metrics) {
         const about = {
-            function: "", input: Buffer.alloc(0), callId: "call-1", key: "key-1", deadlineUnixMs: 0, dryRun: false, set: "default", trace: "", parts: true, local: true, subject: "test", scopes: [], sets: [], ...request,
+            function: "", input: Buffer.alloc(0), callId: "call-1", key: "key-1", deadlineUnixMs: 0, dryRun: false, set: "default", trace: "", parts: true, local: true, subject: "test", scopes: [], sets: [], maxOutputBytes: 0, observed: true, ...request,
         };
         const asking = new Asking((event) => this.#take(event, asking));
-        return new Call(about, (event) => this.#take(event, asking), asking, this.#controller.signal, stateDir);
+        return new Call(about, (event) => this.#take(event, asking), asking, this.#controller.signal, stateDir, metrics);
     }
     #take(event, asking) {
         if (event.progress) {
             const { partial, ...progress } = event.progress;
             this.progress.push(partial ? { ...progress, partial: parse(partial.toString()) } : progress);
         }
+        if (event.measurement)
+            this.measured.push(event.measurement);
+        if (event.span)
+            this.spans.push({ name: event.span.name, failed: event.span.failed });
         const question = event.question;
         if (question)
             void this.#answer(question).then((answer) => asking.take({ id: question.id, ...answer }));

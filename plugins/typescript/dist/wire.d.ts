@@ -12,6 +12,7 @@ export declare const maxSchema: number;
 export declare const maxPiece: number;
 export declare const partBytes: number;
 export declare const maxFunctions = 1000;
+export declare const maxMetrics = 50;
 export declare const maxNeeds = 100;
 /** Questions that may be open at a time. */
 export declare const maxQuestions = 16;
@@ -29,6 +30,10 @@ export interface CallRequest {
     subject: string;
     scopes: string[];
     sets: string[];
+    /** How long the output may be, 0 for maxOutput. */
+    maxOutputBytes: number;
+    /** The app takes measurements and spans. */
+    observed: boolean;
 }
 export interface File {
     file: string;
@@ -89,6 +94,16 @@ export interface CallEvent {
         data: Buffer;
     };
     question?: Question;
+    measurement?: {
+        metric: string;
+        value: number;
+    };
+    span?: {
+        name: string;
+        startUnixNano: string;
+        endUnixNano: string;
+        failed: boolean;
+    };
 }
 export interface Manifest {
     contractVersion: number;
@@ -101,6 +116,7 @@ export interface Manifest {
     needs: string[];
     converses: boolean;
     keepsState: boolean;
+    metrics: object[];
 }
 export interface ConfigureRequest {
     settings: Record<string, string>;

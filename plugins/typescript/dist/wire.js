@@ -12,6 +12,7 @@ export const maxSchema = 256 << 10;
 export const maxPiece = 1 << 20;
 export const partBytes = 30 << 10;
 export const maxFunctions = 1000;
+export const maxMetrics = 50;
 export const maxNeeds = 100;
 /** Questions that may be open at a time. */
 export const maxQuestions = 16;

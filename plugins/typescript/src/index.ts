@@ -12,6 +12,7 @@ export { Call, type Caller } from "./call.js";
 export { type Code, codes, Fault, type FaultOptions, type Retry } from "./fault.js";
 export { File, NewFile } from "./file.js";
 export type { Logger, Values } from "./log.js";
+export type { Metric } from "./metric.js";
 export { type FunctionOptions, Plugin, type PluginOptions } from "./plugin.js";
 export { type FileHandle, type Infer, type JsonSchema, type Problem, s, Shape } from "./schema.js";
 export type { Setting, SettingsOf } from "./settings.js";

@@ -3,6 +3,8 @@
 import type { Call } from "./call.js";
 import { codes, Fault } from "./fault.js";
 import { parse, stringify } from "./json.js";
+import type { Metric } from "./metric.js";
+import { checkMetrics } from "./metric.js";
 import type { JsonSchema, Shape } from "./schema.js";
 import { problemsOf, s, Shape as ShapeClass, unfit } from "./schema.js";
 import type { Setting, SettingsOf } from "./settings.js";
@@ -25,6 +27,8 @@ export interface PluginOptions<D extends Record<string, Setting>> {
   needs?: readonly string[];
   /** It keeps files in Call.stateDir. */
   keepsState?: boolean;
+  /** What its functions count or measure, at most 50. */
+  metrics?: readonly Metric[];
   /** Is called once before the first call. What it throws ends the app's start: name the setting. */
   configure?: (settings: SettingsOf<D>) => void | Promise<void>;
   /** Is called at the plugin's end, when no call is served any more. It has about half a second. */
@@ -106,6 +110,7 @@ export class Plugin<const D extends Record<string, Setting> = Record<never, Sett
     for (const each of needs) {
       if (!need.test(each)) throw new TypeError(`the need ${JSON.stringify(each)} is not the id of an operation, or a pattern of ids`);
     }
+    checkMetrics(options.metrics ?? []);
     if (needs.length > maxNeeds) throw new TypeError(`it has ${needs.length} needs; ${maxNeeds} are allowed`);
   }
 
@@ -163,7 +168,7 @@ export class Plugin<const D extends Record<string, Setting> = Record<never, Sett
 
   /** What the app is told of the plugin. It throws what is wrong with the whole of it. */
   manifest(): Manifest {
-    const { domain, version, description, faultCodes, needs, keepsState, settings } = this.options;
+    const { domain, version, description, faultCodes, needs, keepsState, metrics, settings } = this.options;
     const manifest: Manifest = {
       contractVersion,
       domain,
@@ -173,6 +178,7 @@ export class Plugin<const D extends Record<string, Setting> = Record<never, Sett
       needs: [...(needs ?? [])],
       converses: true,
       keepsState: keepsState ?? false,
+      metrics: (metrics ?? []).map(({ name, help, histogram }) => ({ name, help: help ?? "", histogram: histogram ?? false })),
       settings: Object.entries(settings ?? {}).map(([key, each]) => ({
         key,
         defaultValue: String(each.default ?? ""),

@@ -151,7 +151,7 @@ class Conversation {
 
   async run(): Promise<void> {
     const { plugin, request } = this;
-    const call = new Call(request, (event) => this.send(event), this.asking, this.#controller.signal, plugin.stateDir);
+    const call = new Call(request, (event) => this.send(event), this.asking, this.#controller.signal, plugin.stateDir, plugin.options.metrics);
     try {
       this.#succeed(await plugin.call(request.function, this.#input(), call));
     } catch (error) {
@@ -187,9 +187,10 @@ class Conversation {
   #succeed(value: unknown): void {
     let out = Buffer.from(stringify(value));
     const size = out.length;
-    if (size > maxOutput) {
+    const most = Math.max(this.request.maxOutputBytes, maxOutput);
+    if (size > most) {
       const name = `${this.plugin.options.domain}.${this.request.function}`;
-      throw new Fault("call_too_large", `${name} returned ${size} bytes; ${maxOutput} are allowed`, { details: { limit: maxOutput, received: size } });
+      throw new Fault("call_too_large", `${name} returned ${size} bytes; ${most} are allowed`, { details: { limit: most, received: size } });
     }
     while (this.request.parts && out.length > partBytes) {
       this.send({ part: { size, data: out.subarray(0, partBytes) } });

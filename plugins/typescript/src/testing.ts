@@ -9,6 +9,7 @@ import { Asking } from "./ask.js";
 import { Call } from "./call.js";
 import { Fault } from "./fault.js";
 import { parse, stringify } from "./json.js";
+import type { Metric } from "./metric.js";
 import type { Plugin } from "./plugin.js";
 import type { FileHandle } from "./schema.js";
 import type { Answer, CallEvent, CallRequest, Question } from "./wire.js";
@@ -29,6 +30,10 @@ export class Host {
   readonly files = new Map<string, StoredFile>();
   /** What functions have reported. */
   readonly progress: { done: number; total: number; message: string; partial?: unknown }[] = [];
+  /** What functions have measured. */
+  readonly measured: { metric: string; value: number }[] = [];
+  /** The parts of calls that have ended. */
+  readonly spans: { name: string; failed: boolean }[] = [];
   readonly #controller = new AbortController();
 
   constructor(options: { operations?: Record<string, (input: any) => unknown> } = {}) {
@@ -49,16 +54,16 @@ export class Host {
 
   /** Calls a function as an app does, with an input of JSON, and returns its output as JSON. It throws what the function throws. */
   async run(plugin: Plugin<any>, name: string, input: object = {}, request: Partial<CallRequest> = {}): Promise<any> {
-    return parse(stringify(await plugin.call(name, parse(stringify(input)), this.call(request))));
+    return parse(stringify(await plugin.call(name, parse(stringify(input)), this.call(request, undefined, plugin.options.metrics))));
   }
 
   /** A call to hand to a function. */
-  call(request: Partial<CallRequest> = {}, stateDir?: string): Call {
+  call(request: Partial<CallRequest> = {}, stateDir?: string, metrics?: readonly Metric[]): Call {
     const about: CallRequest = {
-      function: "", input: Buffer.alloc(0), callId: "call-1", key: "key-1", deadlineUnixMs: 0, dryRun: false, set: "default", trace: "", parts: true, local: true, subject: "test", scopes: [], sets: [], ...request,
+      function: "", input: Buffer.alloc(0), callId: "call-1", key: "key-1", deadlineUnixMs: 0, dryRun: false, set: "default", trace: "", parts: true, local: true, subject: "test", scopes: [], sets: [], maxOutputBytes: 0, observed: true, ...request,
     };
     const asking: Asking = new Asking((event) => this.#take(event, asking));
-    return new Call(about, (event) => this.#take(event, asking), asking, this.#controller.signal, stateDir);
+    return new Call(about, (event) => this.#take(event, asking), asking, this.#controller.signal, stateDir, metrics);
   }
 
   #take(event: CallEvent, asking: Asking): void {
@@ -66,6 +71,8 @@ export class Host {
       const { partial, ...progress } = event.progress;
       this.progress.push(partial ? { ...progress, partial: parse(partial.toString()) } : progress);
     }
+    if (event.measurement) this.measured.push(event.measurement);
+    if (event.span) this.spans.push({ name: event.span.name, failed: event.span.failed });
     const question = event.question;
     if (question) void this.#answer(question).then((answer) => asking.take({ id: question.id, ...answer }));
   }

@@ -17,6 +17,7 @@ export const maxPiece = 1 << 20;
 export const partBytes = 30 << 10;
 
 export const maxFunctions = 1000;
+export const maxMetrics = 50;
 export const maxNeeds = 100;
 /** Questions that may be open at a time. */
 export const maxQuestions = 16;
@@ -35,6 +36,10 @@ export interface CallRequest {
   subject: string;
   scopes: string[];
   sets: string[];
+  /** How long the output may be, 0 for maxOutput. */
+  maxOutputBytes: number;
+  /** The app takes measurements and spans. */
+  observed: boolean;
 }
 
 export interface File {
@@ -75,6 +80,8 @@ export interface CallEvent {
   fault?: Buffer;
   part?: { size: number; data: Buffer };
   question?: Question;
+  measurement?: { metric: string; value: number };
+  span?: { name: string; startUnixNano: string; endUnixNano: string; failed: boolean };
 }
 
 export interface Manifest {
@@ -88,6 +95,7 @@ export interface Manifest {
   needs: string[];
   converses: boolean;
   keepsState: boolean;
+  metrics: object[];
 }
 
 export interface ConfigureRequest {

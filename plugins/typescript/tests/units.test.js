@@ -98,10 +98,22 @@ test("a setting without a default must be configured", async () => {
 });
 
 test("authors test functions with a host", async () => {
-  const plugin = new Plugin({ domain: "maps", version: "1" });
+  for (const [metrics, message] of [
+    [[{ name: "Lines" }], /is not in snake_case/],
+    [[{ name: "lines_total" }], /ends as Prometheus/],
+    [[{ name: "lines" }, { name: "lines" }], /is declared twice/],
+    [Array.from({ length: 51 }, (_, i) => ({ name: `m${i}` })), /51 metrics/],
+  ]) {
+    assert.throws(() => new Plugin({ domain: "maps", version: "1", metrics }), message);
+  }
+  const plugin = new Plugin({ domain: "maps", version: "1", metrics: [{ name: "lines" }] });
   plugin.function("draw", { summary: "Draw.", input: s.object({ file: s.file(), name: s.string() }), output: { type: "object" } }, async ({ file, name }, call) => {
     call.progress(1, 2, "half");
     call.partial({ so: "far" });
+    call.measure("lines", 2);
+    call.measure("lines", -1);
+    call.measure("unknown");
+    await assert.rejects(call.span("ink", () => { throw new TypeError("dry"); }), TypeError);
     const source = await call.file(file);
     const target = await call.createFile(name);
     target.write((await source.read(2, 100)).toString().toUpperCase());
@@ -113,6 +125,7 @@ test("authors test functions with a host", async () => {
   assert.deepEqual(got, { file: { $file: "file-2", name: "b", size: 3, type: "" }, todo: { title: "b!" }, who: "ann" });
   assert.equal(host.files.get("file-2").data.toString(), "CD!");
   assert.deepEqual(host.progress, [{ done: 1, total: 2, message: "half" }, { done: 0, total: 0, message: "", partial: { so: "far" } }]);
+  assert.deepEqual([host.measured, host.spans], [[{ metric: "lines", value: 2 }], [{ name: "ink", failed: true }]]);
   await assert.rejects(host.run(plugin, "draw", { file: { $file: "x" }, name: "b" }), { code: "not_found" });
   await assert.rejects(host.run(plugin, "draw", {}), { code: "invalid_payload" });
   await assert.rejects(new Host().call().invoke("koan::Todo.get"), { code: "forbidden" });

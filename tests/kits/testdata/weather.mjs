@@ -15,6 +15,7 @@ const plugin = new Plugin({
   faultCodes: ["weather_out"],
   needs: ["koan::Todo.*"],
   keepsState: true,
+  metrics: [{ name: "looks", help: "How often somebody looked." }, { name: "look_seconds", histogram: true }],
   configure({ city, apiKey }) {
     if (city === "Atlantis") throw new Error(`city: it has sunk, says ${apiKey}`);
   },
@@ -29,8 +30,12 @@ plugin.function(
     input: s.object({ text: s.string(), number: s.bigint({ description: "Said again." }).nullable().default(null), key: s.boolean().default(false) }),
     output: s.object({ city: s.string(), text: s.string(), number: s.bigint().nullable() }),
   },
-  ({ text, number, key }, call) => {
+  async ({ text, number, key }, call) => {
     call.progress(1, 2, `looking at ${text}`);
+    await call.span("look", () => {
+      call.measure("looks");
+      call.measure("look_seconds", 0.25);
+    });
     call.log.warn("looked", { at: text });
     const { city, apiKey } = plugin.settings;
     if (!key) return { city, text, number };

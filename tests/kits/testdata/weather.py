@@ -8,7 +8,7 @@ import urllib.request
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from koan_plugin import AsyncCall, Call, Code, Fault, Field, FileHandle, Plugin, Setting
+from koan_plugin import AsyncCall, Call, Code, Fault, Field, FileHandle, Metric, Plugin, Setting
 
 
 @dataclass
@@ -25,6 +25,7 @@ plugin = Plugin(
     fault_codes=["weather_out"],
     needs=["koan::Todo.*"],
     keeps_state=True,
+    metrics=[Metric("looks", "How often somebody looked."), Metric("look_seconds", histogram=True)],
 )
 
 
@@ -45,6 +46,9 @@ class Report:
 def now(call: Call, text: str, number: Annotated[int | None, Field("Said again.")] = None, key: bool = False) -> Report:
     """Say how the weather is."""
     call.progress(1, 2, "looking at " + text)
+    with call.span("look"):
+        call.measure("looks")
+        call.measure("look_seconds", 0.25)
     call.log.warning("looked", at=text)
     if key:
         call.log.info("with " + plugin.settings.api_key)
