@@ -18,6 +18,7 @@ import (
 	"github.com/koan-go/koan/entities/entschema"
 	"github.com/koan-go/koan/framework/build"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/manual"
 )
 
 func main() {
@@ -30,7 +31,6 @@ func run(args []string, stdout, stderr io.Writer) int {
 	var failure error
 	root := &cobra.Command{
 		Use: "koan", Short: "Serve a database that exists or ent schemas, start new Koan apps, add Koan to ent projects, serve code mode over MCP servers", Version: build.Version(), SilenceErrors: true, SilenceUsage: true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	help := bufio.NewWriter(stdout) // cobra drops what goes wrong with its texts
 	root.SetOut(help)
@@ -58,10 +58,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 	status := 0
 	root.AddCommand(create, addCommand(stdout, &failure), gatewayCommand(&status), installCommand(&status), pluginCommand(&status), bundleCommand(stdout, &failure), initCommand(stdout, &failure), devCommand(stdout, stderr, &failure))
 	root.AddCommand(databaseCommands(stdout, stderr, &status, &failure)...)
-	root.InitDefaultHelpCmd()
-	if help, _, err := root.Find([]string{"help"}); err == nil {
-		help.Args = knownTopic
-	}
+	manual.Add(root, func(err error) error {
+		failure = err
+		return nil
+	})
 	if err := root.Execute(); err != nil {
 		fmt.Fprintf(stderr, "koan: %v\n", err)
 		return 2
@@ -74,14 +74,6 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return 1
 	}
 	return status
-}
-
-// knownTopic rejects a topic of help that is not a command.
-func knownTopic(help *cobra.Command, args []string) error {
-	if found, _, err := help.Root().Find(args); err != nil || len(args) > 0 && found == help.Root() {
-		return fmt.Errorf("unknown command %q; see --help", args[0])
-	}
-	return nil
 }
 
 // released is the version of Koan that new apps use, "" for a build from a checkout.

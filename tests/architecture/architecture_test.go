@@ -154,7 +154,7 @@ func TestFrameworkImportsNoProvider(t *testing.T) {
 
 // public are the packages that others may import, and who needs them.
 var public = map[string]string{
-	"framework": "apps", "framework/koantest": "tests of apps", "framework/build": "the developer's tool, and the linker",
+	"framework": "apps", "framework/koantest": "tests of apps", "framework/build": "the developer's tool, and the linker", "framework/manual": "the developer's tool",
 	"framework/fault": "apps and plugins", "framework/auth": "apps", "framework/exposure": "apps", "framework/catalog": "providers, generated code",
 	"framework/run": "hooks of apps (AfterCommit), providers", "framework/run/store": "providers", "framework/run/observe": "surfaces, observers", "framework/run/tape": "hooks of apps, providers", "framework/run/once": "providers", "framework/run/approve": "providers", "framework/run/replay": "providers", "framework/run/undo": "providers", "framework/run/live": "providers", "framework/run/record": "providers", "framework/run/follow": "providers", "framework/ask": "operations that ask", "framework/deadline": "providers",
 	"framework/approval": "providers", "framework/journal": "providers", "framework/exact": "providers", "framework/schema": "providers", "framework/schema/gotype": "plugins", "framework/schema/subschema": "providers", "framework/seal": "providers", "framework/regular": "providers", "framework/filelock": "providers", "framework/inflight": "providers", "framework/seccomp": "workers, plugins", "framework/mounts": "workers, plugins",

@@ -29,6 +29,7 @@ import (
 	"github.com/koan-go/koan/framework/internal/mcpserver"
 	"github.com/koan-go/koan/framework/internal/site"
 	"github.com/koan-go/koan/framework/journal"
+	"github.com/koan-go/koan/framework/manual"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/approve"
 	"github.com/koan-go/koan/framework/run/replay"
@@ -120,6 +121,14 @@ func usage(err error) error { return &exit{exitUsage, err} }
 
 func failed(err error) error { return &exit{exitFail, err} }
 
+// failedIf is failed, of what may be no error.
+func failedIf(err error) error {
+	if err == nil {
+		return nil
+	}
+	return failed(err)
+}
+
 // Main runs the command line and returns the exit status. SIGINT and SIGTERM end
 // the work gracefully.
 func Main(app App, args []string) int {
@@ -137,13 +146,21 @@ func Main(app App, args []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	rest, flags, err := config.Flags(app.Settings, args)
+	rest, flags, err := args, map[string]string(nil), error(nil)
+	if !manual.Completes(args) {
+		rest, flags, err = config.Flags(app.Settings, args)
+	}
 	if err != nil {
 		fmt.Fprintf(app.Stderr, "%s: %v\n", app.Command, err)
 		return exitUsage
 	}
 	c := &command{&invocation{app: app, flags: flags}}
 	root := c.root()
+	if manual.Completes(args) {
+		for _, s := range app.Settings { // each is a flag of every command, which config.Flags reads
+			root.PersistentFlags().String(s.Key, "", s.Help)
+		}
+	}
 	root.SetArgs(rest)
 	help := bufio.NewWriter(app.Stdout) // cobra drops what goes wrong with its texts
 	root.SetOut(help)
@@ -197,7 +214,6 @@ func (c *command) root() *cobra.Command {
 		Use: c.app.Name, Short: c.app.Description, Long: c.long(), Version: c.app.Version,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: c.app.Command},
 		SilenceErrors: true, SilenceUsage: true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return fmt.Errorf("unknown command %q; see --help", args[0])
@@ -228,19 +244,8 @@ func (c *command) root() *cobra.Command {
 	for _, p := range c.app.Commands {
 		root.AddCommand(c.providerCommand(p))
 	}
-	root.InitDefaultHelpCmd()
-	if help, _, err := root.Find([]string{"help"}); err == nil {
-		help.Args = knownTopic
-	}
+	manual.Add(root, failedIf)
 	return root
-}
-
-// knownTopic rejects a topic of help that is not a command.
-func knownTopic(help *cobra.Command, args []string) error {
-	if found, _, err := help.Root().Find(args); err != nil || len(args) > 0 && found == help.Root() {
-		return fmt.Errorf("unknown command %q; see --help", args[0])
-	}
-	return nil
 }
 
 // long is the help text that holds for all commands.
