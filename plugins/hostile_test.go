@@ -15,6 +15,7 @@ import (
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/tests/soak"
 )
 
 // hostileReasons are what `doctor` says of each hostile plugin that does not start.
@@ -44,6 +45,7 @@ var hostileReasons = map[string]string{
 // TestHostileStarts: what does not start, or describes itself as no plugin may, is named by its reason in a few words,
 // and a good plugin beside it starts.
 func TestHostileStarts(t *testing.T) {
+	soak.Proof(t) // more than a minute of starts
 	for kind := range hostileStarts {
 		require.Contains(t, hostileReasons, kind)
 	}
