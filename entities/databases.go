@@ -124,14 +124,20 @@ func (d *databases) appDatabases(ctx context.Context) func(database.Schema) (dat
 			return nil, fault.New(fault.ServiceUnavailable, "OnCreateSet fills new sets, but an app that opens its own databases never creates one").
 				WithHint("Leave out ent.OnCreateSet or Open of framework.App.")
 		}
-		if d.ledger.foreign != "" {
-			sets, err := appdb.NewForeign(ctx, d.opts.Open, d.firstSet(), s, d.writtenTable())
-			if err != nil {
-				return nil, err
-			}
-			return foreignBackend{sets, d.ledger.foreign}, nil
+		if d.app.Foreign == "" {
+			return appdb.New(ctx, d.opts.Open, d.firstSet(), s, d.ownTables)
 		}
-		return appdb.New(ctx, d.opts.Open, d.firstSet(), s, d.ownTables)
+		var sets *appdb.Sets
+		var err error
+		if d.ledger.foreign != "" {
+			sets, err = appdb.NewForeign(ctx, d.opts.Open, d.firstSet(), s, d.writtenTable())
+		} else { // the tables of commits are in the database
+			sets, err = appdb.New(ctx, d.opts.Open, d.firstSet(), s, d.ownTables)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return foreignBackend{sets, d.app.Foreign}, nil
 	}
 }
 

@@ -168,13 +168,10 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 			p.engine.Beginnings = books.NewBeginnings(b, owner, host.Log())
 		}
 	}
-	offer, err := p.openBooks(ctx, host, &p.databases, owner)
-	if err != nil {
+	if err := p.openBooks(ctx, host, &p.databases, owner); err != nil {
 		return errors.Join(err, p.closeData())
 	}
-	p.offer.Operations = append(p.offer.Operations, offer.Operations...)
-	p.offer.Resources = append(p.offer.Resources, offer.Resources...)
-	p.offer.Documents = append(p.offer.Documents, offer.Documents...)
+	p.offer = p.addTo(p.offer)
 	return nil
 }
 
