@@ -160,3 +160,19 @@ func TestSignalTakesAnotherSchemaOverHTTP(t *testing.T) {
 		within("/api/parcel", `"weight":5`)
 	})
 }
+
+// koanIn runs a command of koan in a folder.
+func koanIn(t *testing.T, dir string, args ...string) (stdout, stderr string, status int) {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), self)
+	cmd.Args = append([]string{"koan"}, args...) // by whose name TestMain knows that this is koan
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+filepath.Join(dir, "data"))
+	var out, errs strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		require.NotNil(t, cmd.ProcessState, "%v", err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
