@@ -37,6 +37,7 @@ type Existing struct {
 	readOnly bool   // nothing is written
 	host     catalog.Host
 	db       *sql.DB     // nil where a folder of schemas is served
+	unbound  []string    // tables whose row level security does not bind the role, as of the start
 	file     os.FileInfo // of a file of SQLite, as it was opened
 
 	mu    sync.RWMutex // guards what Refresh replaces: found and, of the Provider, app, engine and offer
@@ -116,7 +117,7 @@ func (e *Existing) Start(ctx context.Context, host catalog.Host) error {
 	if err != nil {
 		return err
 	}
-	e.db, e.place, e.file = db.pool, db.place, db.file
+	e.db, e.place, e.file, e.unbound = db.pool, db.place, db.file, db.unbound
 	e.app = dynamic.App(e.found.Graph, dynamic.Options{Tables: e.found.Tables, Foreign: e.place})
 	e.engine = engine.New(e.app, nil)
 	e.offer = e.engine.Offer()
@@ -192,6 +193,9 @@ func (e *Existing) Report(catalog.Boot) []string {
 		out = append(out, "Database: it is served for reading only, which the database enforces; `readOnly: false` in koan.yaml lets callers write, there or under one entity")
 	} else if len(found.Unwritable) > 0 {
 		out = append(out, "Database: what cannot be written, and why, is listed by `koan doctor`")
+	}
+	if len(e.unbound) > 0 {
+		out = append(out, fmt.Sprintf("Database: the role passes by row level security, as a superuser, an owner or by BYPASSRLS; callers see all rows of %s. Connect as another role to be bound by it", migrations.ListSome(e.unbound)))
 	}
 	if len(found.Omitted) > 0 {
 		out = append(out, "Database: what is not served, and why, is listed by `koan doctor`")

@@ -23,6 +23,8 @@ type inspected struct {
 	place   string      // for people, without a password
 	file    os.FileInfo // nil of a server
 	found   *inspect.Database
+	// unbound are tables whose row level security does not bind the role that is connected.
+	unbound []string
 }
 
 // look opens the database that the settings name, and finds out what can be served of it.
@@ -85,6 +87,9 @@ func inspectServer(ctx context.Context, url string, readOnly bool) (*inspected, 
 	if db.found, err = inspectCatalogs(ctx, db.pool); err == nil {
 		err = db.found.OmitUnreadable(ctx, db.pool)
 	}
+	if err == nil {
+		db.unbound, err = unboundTables(ctx, db.pool)
+	}
 	if err != nil {
 		err = fault.Newf(fault.ServiceUnavailable, "the catalogs of %s cannot be read: %v", db.place, err).WithPath("/database").Because(err).
 			WithHint("Check the server's log, and that the role may connect and read the catalogs.")
@@ -103,4 +108,23 @@ func inspectCatalogs(ctx context.Context, db *sql.DB) (_ *inspect.Database, err 
 		return nil, err
 	}
 	return inspect.PostgreSQL(ctx, tx)
+}
+
+// unboundTables returns the tables with row level security that the role passes by: as a superuser, by BYPASSRLS, or
+// as their owner.
+func unboundTables(ctx context.Context, db *sql.DB) (out []string, err error) {
+	rows, err := db.QueryContext(ctx, "SELECT n.nspname || '.' || c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"+
+		" WHERE c.relrowsecurity AND NOT pg_catalog.row_security_active(c.oid) ORDER BY 1")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		out = append(out, name)
+	}
+	return out, rows.Err()
 }
