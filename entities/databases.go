@@ -68,9 +68,20 @@ func (d *databases) open(ctx context.Context, host catalog.Host, e *engine.Engin
 	return e.Open(way, d.opener(host))
 }
 
+// named is what the settings say of the place of the data and, beside it, the ledger.
+func (d *databases) named(host catalog.Host) string { return host.Settings().String(d.setting()) }
+
+// setting is the key of that place.
+func (d *databases) setting() string {
+	if d.opts.Ledger {
+		return settingLedger
+	}
+	return settingDatabase
+}
+
 func (d *databases) migrations(host catalog.Host) *migrations.Config {
 	name := dialect.SQLite
-	if onPostgres(host.Settings().String(settingDatabase)) {
+	if onPostgres(d.named(host)) {
 		name = dialect.Postgres
 	}
 	return migrations.Configure(d.app, d.opts.Migrations, name, host)
@@ -89,7 +100,7 @@ func (d *databases) backedUp(host catalog.Host) (p backup.Place, err error) {
 	switch {
 	case d.opts.Open != nil:
 		return p, backup.Unsupported("this app opens its databases itself", "Back them up as before, and the ledger as docs/howto/backup.md says.")
-	case onPostgres(v.String(settingDatabase)):
+	case onPostgres(d.named(host)):
 		return p, backup.Unsupported("this data is in PostgreSQL", "Use pg_dump and pg_restore, and copy the files as docs/howto/backup.md says.")
 	}
 	schema := d.migrations(host)
@@ -124,14 +135,20 @@ func (d *databases) appDatabases(ctx context.Context) func(database.Schema) (dat
 			return nil, fault.New(fault.ServiceUnavailable, "OnCreateSet fills new sets, but an app that opens its own databases never creates one").
 				WithHint("Leave out ent.OnCreateSet or Open of framework.App.")
 		}
-		if d.ledger.foreign != "" {
-			sets, err := appdb.NewForeign(ctx, d.opts.Open, d.firstSet(), s, d.writtenTable())
-			if err != nil {
-				return nil, err
-			}
-			return foreignBackend{sets, d.ledger.foreign}, nil
+		if d.app.Foreign == "" {
+			return appdb.New(ctx, d.opts.Open, d.firstSet(), s, d.ownTables)
 		}
-		return appdb.New(ctx, d.opts.Open, d.firstSet(), s, d.ownTables)
+		var sets *appdb.Sets
+		var err error
+		if d.ledger.foreign != "" {
+			sets, err = appdb.NewForeign(ctx, d.opts.Open, d.firstSet(), s, d.writtenTable())
+		} else { // the tables of commits are in the database
+			sets, err = appdb.New(ctx, d.opts.Open, d.firstSet(), s, d.ownTables)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return foreignBackend{sets, d.app.Foreign}, nil
 	}
 }
 
@@ -164,7 +181,7 @@ func (d *databases) firstSet() string {
 
 // opener chooses the backend that the setting names.
 func (d *databases) opener(host catalog.Host) func(database.Schema) (database.Backend, error) {
-	place, app := host.Settings().String(settingDatabase), host.App()
+	place, app := d.named(host), host.App()
 	return func(s database.Schema) (database.Backend, error) {
 		if onPostgres(place) {
 			return postgres.Open(place, app, s)
@@ -172,7 +189,7 @@ func (d *databases) opener(host catalog.Host) func(database.Schema) (database.Ba
 		if err := d.checkWordIndexes(); err != nil {
 			return nil, err
 		}
-		path, err := folder(settingDatabase, place, filepath.Join(app, d.below))
+		path, err := folder(d.setting(), place, filepath.Join(app, d.below))
 		if err != nil {
 			return nil, err
 		}
@@ -213,12 +230,12 @@ func (d *databases) keyFile(host catalog.Host) string {
 	}
 	place := ""
 	if d.opts.Open == nil {
-		place = host.Settings().String(settingDatabase)
+		place = d.named(host)
 	}
 	if onPostgres(place) {
 		place = ""
 	}
-	dir, err := folder(settingDatabase, place, filepath.Join(host.App(), d.below))
+	dir, err := folder(d.setting(), place, filepath.Join(host.App(), d.below))
 	if err != nil {
 		return ""
 	}

@@ -129,5 +129,9 @@ func (p *Provider) Report(catalog.Boot) []string {
 	if p.schema != nil {
 		line += fmt.Sprintf(" migrations=%s schema=%08x", p.schema.Mode, uint32(p.schema.Hash()))
 	}
-	return []string{line}
+	out := []string{line}
+	if p.unused {
+		out = append(out, "Database: `database` is not used here: an app without entities has no data, and keeps its ledger where `ledger.database` says; `koan serve` serves a database")
+	}
+	return out
 }

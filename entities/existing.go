@@ -5,9 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"entgo.io/ent/dialect"
 	entsql "entgo.io/ent/dialect/sql"
@@ -16,15 +17,13 @@ import (
 	"github.com/koan-go/koan/entities/internal/derive"
 	"github.com/koan-go/koan/entities/internal/dynamic"
 	"github.com/koan-go/koan/entities/internal/engine"
-	"github.com/koan-go/koan/entities/internal/inspect"
 	"github.com/koan-go/koan/entities/internal/migrations"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/database/postgres"
-	"github.com/koan-go/koan/framework/database/sqlite"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/ledger/books"
+	"github.com/koan-go/koan/framework/run"
 )
 
 // settingReadOnly has a database that exists served for reading only.
@@ -36,7 +35,13 @@ type Existing struct {
 	*Provider
 	place    string // for people, and what names the database's ledger; without a password
 	readOnly bool   // nothing is written
-	found    *derive.Derived
+	host     catalog.Host
+	db       *sql.DB     // nil where a folder of schemas is served
+	unbound  []string    // tables whose row level security does not bind the role, as of the start
+	file     os.FileInfo // of a file of SQLite, as it was opened
+
+	mu    sync.RWMutex // guards what Refresh replaces: found and, of the Provider, app, engine and offer
+	found *derive.Derived
 
 	open    func(ctx context.Context, dir string) (*Schemas, error)
 	schemas *Schemas // where a folder of schemas is served
@@ -48,6 +53,9 @@ var (
 	_ catalog.Checker      = (*Existing)(nil)
 	_ catalog.Commander    = (*Existing)(nil)
 	_ catalog.Reporter     = (*Existing)(nil)
+	_ catalog.Readier      = (*Existing)(nil)
+	_ catalog.Refresher    = (*Existing)(nil)
+	_ run.Data             = (*Existing)(nil)
 )
 
 // ProvideExisting makes the provider of the database that the setting `database` names or, where the setting
@@ -101,13 +109,15 @@ func sqliteFile(database string) (path string, ok bool) {
 
 // Start implements catalog.Provider.
 func (e *Existing) Start(ctx context.Context, host catalog.Host) error {
+	e.host = host
 	if dir := host.Settings().String(settingSchema); dir != "" {
 		return e.startSchemas(ctx, host, dir)
 	}
-	db, name, err := e.look(ctx, host)
+	db, err := e.look(ctx)
 	if err != nil {
 		return err
 	}
+	e.db, e.place, e.file, e.unbound = db.pool, db.place, db.file, db.unbound
 	e.app = dynamic.App(e.found.Graph, dynamic.Options{Tables: e.found.Tables, Foreign: e.place})
 	e.engine = engine.New(e.app, nil)
 	e.offer = e.engine.Offer()
@@ -115,99 +125,26 @@ func (e *Existing) Start(ctx context.Context, host catalog.Host) error {
 		if set != model.DefaultSet {
 			return nil, fault.Newf(fault.UnknownSet, "there is no set %q: a database that exists is one set, default", set)
 		}
-		return entsql.OpenDB(name, db), nil
+		return shared{entsql.OpenDB(db.dialect, e.db)}, nil
 	}
 	if err := e.Provider.Start(ctx, host); err != nil {
-		return errors.Join(err, db.Close())
+		return errors.Join(err, e.db.Close())
 	}
 	return nil
 }
 
-// look opens the database and finds out what can be served of it.
-func (e *Existing) look(ctx context.Context, host catalog.Host) (db *sql.DB, name string, err error) {
-	place := host.Settings().String(settingDatabase)
-	if place == "" {
-		return nil, "", fault.New(fault.ServiceUnavailable, "no database is named, and no folder of schemas").WithPath("/database").
-			WithHint("Name one: --database sqlite:FILE or --database postgres://USER@HOST/DATABASE, or `database` in koan.yaml; or --schema DIR.")
-	}
-	overlay, err := derive.ParseOverlay(host.Settings().Under(derive.Section))
-	if err != nil {
-		return nil, "", err
-	}
-	whole := host.Settings().Bool(settingReadOnly)
-	e.readOnly = whole && !overlay.Writes()
-	db, found, err := e.inspect(ctx, place)
-	if err != nil {
-		return nil, "", err
-	}
-	if e.found, err = derive.Graph(found, derive.Options{ReadOnly: whole, Overlay: overlay}); err != nil {
-		return nil, "", errors.Join(err, db.Close())
-	}
-	if onPostgres(place) {
-		return db, dialect.Postgres, nil
-	}
-	return db, dialect.SQLite, nil
-}
+// shared is a driver over the pool that all engines of a database have.
+type shared struct{ dialect.Driver }
 
-// inspect opens a database and reads its catalog.
-func (e *Existing) inspect(ctx context.Context, place string) (*sql.DB, *inspect.Database, error) {
-	path, ok := sqliteFile(place)
-	if !ok {
-		return e.inspectServer(ctx, place)
-	}
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	e.place = "sqlite:" + path
-	db, err := sqlite.OpenExisting(ctx, path, e.readOnly)
-	if err != nil {
-		return nil, nil, err
-	}
-	found, err := inspect.SQLite(ctx, db)
-	if err != nil {
-		err = fault.Newf(fault.ServiceUnavailable, "the tables of %s cannot be read: %v", e.place, err).WithPath("/database").Because(err).
-			WithHint("Check the file with `sqlite3 FILE .schema`; it may be damaged or locked.")
-		return nil, nil, errors.Join(err, db.Close())
-	}
-	return db, found, nil
-}
-
-// inspectServer connects to a database of PostgreSQL and reads its catalogs, with names that the search path of
-// its role has no part in.
-func (e *Existing) inspectServer(ctx context.Context, url string) (*sql.DB, *inspect.Database, error) {
-	db, err := postgres.OpenExisting(ctx, url, "koan", e.readOnly)
-	if err != nil {
-		return nil, nil, err
-	}
-	e.place = db.Place
-	found, err := inspectCatalogs(ctx, db.DB)
-	if err == nil {
-		err = found.OmitUnreadable(ctx, db.DB)
-	}
-	if err != nil {
-		err = fault.Newf(fault.ServiceUnavailable, "the catalogs of %s cannot be read: %v", e.place, err).WithPath("/database").Because(err).
-			WithHint("Check the server's log, and that the role may connect and read the catalogs.")
-		return nil, nil, errors.Join(err, db.Close())
-	}
-	return db.DB, found, nil
-}
-
-func inspectCatalogs(ctx context.Context, db *sql.DB) (_ *inspect.Database, err error) {
-	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, tx.Rollback()) }()
-	if _, err := tx.ExecContext(ctx, "SET LOCAL search_path = pg_catalog"); err != nil {
-		return nil, err
-	}
-	return inspect.PostgreSQL(ctx, tx)
-}
+// Close implements dialect.Driver. The pool is closed when the provider stops.
+func (shared) Close() error { return nil }
 
 // Stop implements catalog.Provider.
 func (e *Existing) Stop(ctx context.Context) error {
 	err := e.Provider.Stop(ctx)
+	if e.started && e.db != nil {
+		err = errors.Join(err, e.db.Close())
+	}
 	if e.schemas != nil {
 		err = errors.Join(err, e.schemas.Close())
 	}
@@ -225,18 +162,19 @@ func (e *Existing) Commands() []*catalog.Command {
 
 // Checks implements catalog.Checker.
 func (e *Existing) Checks(ctx context.Context) []catalog.Check {
-	out := e.Provider.Checks(ctx)
+	now, found := e.served()
+	out := now.Checks(ctx)
 	if e.schemas != nil {
 		return append(out, e.checksOfSchemas()...)
 	}
-	if e.found == nil {
+	if found == nil {
 		return out
 	}
-	for _, o := range e.found.Omitted {
+	for _, o := range found.Omitted {
 		out = append(out, catalog.Check{Name: "not served", OK: true, Detail: o.Name + ": " + o.Reason})
 	}
 	if !e.readOnly {
-		for _, o := range e.found.Unwritable {
+		for _, o := range found.Unwritable {
 			out = append(out, catalog.Check{Name: "read-only", OK: true, Detail: o.Name + ": " + o.Reason})
 		}
 	}
@@ -248,14 +186,18 @@ func (e *Existing) Report(catalog.Boot) []string {
 	if e.schemas != nil {
 		return e.reportSchemas()
 	}
-	line := fmt.Sprintf("Database: %s entities=%d links=%d notServed=%d readOnly=%t", e.place, len(e.app.Graph.Entities), len(e.found.Links), len(e.found.Omitted), e.readOnly)
+	now, found := e.served()
+	line := fmt.Sprintf("Database: %s entities=%d links=%d notServed=%d readOnly=%t", e.place, len(now.app.Graph.Entities), len(found.Links), len(found.Omitted), e.readOnly)
 	out := []string{line}
 	if e.readOnly {
 		out = append(out, "Database: it is served for reading only, which the database enforces; `readOnly: false` in koan.yaml lets callers write, there or under one entity")
-	} else if len(e.found.Unwritable) > 0 {
+	} else if len(found.Unwritable) > 0 {
 		out = append(out, "Database: what cannot be written, and why, is listed by `koan doctor`")
 	}
-	if len(e.found.Omitted) > 0 {
+	if len(e.unbound) > 0 {
+		out = append(out, fmt.Sprintf("Database: the role passes by row level security, as a superuser, an owner or by BYPASSRLS; callers see all rows of %s. Connect as another role to be bound by it", migrations.ListSome(e.unbound)))
+	}
+	if len(found.Omitted) > 0 {
 		out = append(out, "Database: what is not served, and why, is listed by `koan doctor`")
 	}
 	return out

@@ -43,5 +43,5 @@ func (b foreignBackend) Trouble(set string, err error) (error, bool) {
 // changedSchema is the fault of a call that meets tables which are not as they were at the start.
 func changedSchema(what string, err error) *fault.Fault {
 	return fault.New(fault.ServiceUnavailable, fmt.Sprintf("the tables of the database have changed since it was looked at: %s", what)).
-		WithHint("Start the server again, which looks at the tables anew; `koan serve --watch` does so by itself. If something was dropped by mistake, restore it.").Because(err)
+		WithHint("Send the server SIGHUP or start it again: it looks at the tables anew. `koan serve --watch` does so by itself with a SQLite file. If something was dropped by mistake, restore it.").Because(err)
 }

@@ -28,9 +28,8 @@ type bookkeeping struct {
 // Books implements books.Keeper.
 func (k *bookkeeping) Books() *books.Books { return k.books }
 
-// openBooks opens the books in a place. They offer their documents and, where that is wanted, the journal
-// as entities.
-func (k *bookkeeping) openBooks(ctx context.Context, host catalog.Host, d *databases, owner database.Owner) (catalog.Offer, error) {
+// openBooks opens the books in a place.
+func (k *bookkeeping) openBooks(ctx context.Context, host catalog.Host, d *databases, owner database.Owner) error {
 	o := books.Options{
 		Settings: host.Settings(), Testing: host.Testing(), Log: host.Log(),
 		Data: d.engine, Backend: d.engine.Backend(), Owner: owner, KeyFile: d.keyFile(host),
@@ -40,21 +39,29 @@ func (k *bookkeeping) openBooks(ctx context.Context, host catalog.Host, d *datab
 	}
 	b := books.New(o)
 	d.logChanges(b)
-	var offer catalog.Offer
 	if j := b.Journal; j != nil && j.Exposed() {
 		if err := j.CreateTables(ctx); err != nil {
-			return offer, err
+			return err
 		}
 		var err error
 		if k.records, err = journalEntities(ctx, j, owner); err != nil {
-			return offer, err
+			return err
 		}
-		offer.Operations, offer.Resources = k.records.offer.Operations, k.records.offer.Resources
 	}
 	b.Start(ctx)
 	k.books = b
-	offer.Documents = b.Documents()
-	return offer, nil
+	return nil
+}
+
+// addTo adds to an offer what the books have: their documents and, where that is wanted, the journal as
+// entities.
+func (k *bookkeeping) addTo(offer catalog.Offer) catalog.Offer {
+	if k.records != nil {
+		offer.Operations = append(offer.Operations, k.records.offer.Operations...)
+		offer.Resources = append(offer.Resources, k.records.offer.Resources...)
+	}
+	offer.Documents = append(offer.Documents, k.books.Documents()...)
+	return offer
 }
 
 // closeBooks ends the books, but not the journal's own entities, which may still be read.

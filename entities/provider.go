@@ -37,6 +37,10 @@ type Options struct {
 	Viewer     func(ctx context.Context, p auth.Principal) context.Context
 	Open       func(ctx context.Context, set string) (dialect.Driver, error)
 	Migrations fs.FS
+	// Ledger says that the provider has no entities but keeps the ledger, where the setting ledger.database
+	// says. What `database` names is another program's, as where one koan.yaml is for `koan serve` too, and not
+	// used.
+	Ledger bool
 }
 
 // settingDatabase is the key of CONTRACT section 1.
@@ -58,7 +62,8 @@ const settingMaxEvents = "events.maxMb"
 type Provider struct {
 	databases
 	bookkeeping
-	offer catalog.Offer
+	offer  catalog.Offer
+	unused bool // the setting `database` is set, and not used
 }
 
 var (
@@ -96,6 +101,13 @@ func (p *Provider) Name() string { return "entities" }
 func (p *Provider) Settings() []catalog.Setting {
 	if p.opts.Open != nil {
 		return slices.Concat(ownSettings(), eventSettings(), books.JournalSettings())
+	}
+	if p.opts.Ledger {
+		return slices.Concat([]catalog.Setting{
+			{Key: settingDatabase, Default: "", Help: "not used: an app without entities has no data"},
+			{Key: settingLedger, Default: "", Check: checkPlace, Help: "where keys, plans, tapes and the journal are kept: sqlite://FOLDER, or postgres://USER:PASSWORD@HOST/DATABASE; empty is sqlite://$XDG_DATA_HOME/APP"},
+			settingOfSync(),
+		}, eventSettings(), migrations.Settings(), books.JournalSettings(), books.SetSettings())
 	}
 	return slices.Concat([]catalog.Setting{{
 		Key: settingDatabase, Default: "", Check: checkPlace,
@@ -153,7 +165,7 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 	if err := p.prepareSets(ctx, host); err != nil {
 		return errors.Join(err, b.Close())
 	}
-	p.started = true
+	p.started, p.unused = true, p.opts.Ledger && host.Settings().IsSet(settingDatabase)
 	if p.ledger.intents != nil {
 		p.engine.Commits = p.ledger.intents
 	}
@@ -168,13 +180,10 @@ func (p *Provider) Start(ctx context.Context, host catalog.Host) error {
 			p.engine.Beginnings = books.NewBeginnings(b, owner, host.Log())
 		}
 	}
-	offer, err := p.openBooks(ctx, host, &p.databases, owner)
-	if err != nil {
+	if err := p.openBooks(ctx, host, &p.databases, owner); err != nil {
 		return errors.Join(err, p.closeData())
 	}
-	p.offer.Operations = append(p.offer.Operations, offer.Operations...)
-	p.offer.Resources = append(p.offer.Resources, offer.Resources...)
-	p.offer.Documents = append(p.offer.Documents, offer.Documents...)
+	p.offer = p.addTo(p.offer)
 	return nil
 }
 

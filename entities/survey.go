@@ -25,13 +25,12 @@ func SurveyDatabase(ctx context.Context, database string) (_ *Survey, err error)
 	if err := checkExisting(database); err != nil {
 		return nil, fmt.Errorf("--database %w", err)
 	}
-	e := &Existing{Provider: &Provider{}, readOnly: true}
-	db, found, err := e.inspect(ctx, database)
+	db, err := inspectDatabase(ctx, database, true)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	d, err := derive.Graph(found, derive.Options{ReadOnly: true})
+	defer func() { err = errors.Join(err, db.pool.Close()) }()
+	d, err := derive.Graph(db.found, derive.Options{ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}

@@ -148,6 +148,11 @@ func (a App) assemble() App {
 		data := entities.Provide(cmp.Or(a.Entities, &Entities{}), entities.Options{Viewer: a.Viewer, Open: a.Open, Migrations: a.Migrations})
 		a.parts, beside = append(a.parts, data), data.Folder
 	}
+	for _, p := range a.Providers {
+		if data, ok := p.(*entities.Provider); ok {
+			beside = data.Folder
+		}
+	}
 	a.files = files.Provide(beside)
 	a.parts = append(a.parts, a.files)
 	if !named("plugins") {

@@ -74,6 +74,20 @@ func (r *reloads) Reload(context.Context) error {
 	return nil
 }
 
+// Refresh has the parts of the app look anew at what other programs keep: a database that exists, whose tables
+// they may have changed. What cannot be looked at stays as it was, and the error says why.
+func (r *reloads) Refresh(ctx context.Context) error {
+	r.reloading.Lock()
+	defer r.reloading.Unlock()
+	var errs []error
+	for _, p := range r.providers.started {
+		if one, ok := p.(catalog.Refresher); ok {
+			errs = append(errs, r.setup.protect("a refresh", func() error { return one.Refresh(ctx) }))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // prepare checks a configuration with all who take part in a reload, and returns the
 // functions that apply it.
 func (r *reloads) prepare(next *config.Config) (applies []func(), err error) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/koan-go/koan/entities"
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/plugins"
 )
@@ -16,10 +17,9 @@ func gateway() framework.App {
 		Name:        "koan-gateway",
 		Command:     "koan gateway",
 		Description: "Code mode over the MCP servers that are configured: one script calls many of their tools.",
-		Ledger:      true,
 		Defaults:    map[string]string{"approval.mode": "destructive", "approval.tainted": "ask", "codeMode.faces": "koan,codemode,gateway", "exposure": "code"},
 		// What lies beside koan is not the user's: it may be another app's.
-		Providers: []framework.Provider{plugins.Provide(plugins.Options{Configured: true})},
+		Providers: []framework.Provider{entities.Provide(&framework.Entities{}, entities.Options{Ledger: true}), plugins.Provide(plugins.Options{Configured: true})},
 		Install:   framework.Install{Name: "koan", Args: []string{"gateway"}},
 	}
 }

@@ -178,6 +178,13 @@ type Reloadable interface {
 	Reload(next Values) (apply func(), err error)
 }
 
+// Refresher is a provider that serves what other programs may change, such as the tables of a database.
+// Refresh looks at it anew, and calls Host.Changed where that succeeds; an error leaves what was served. It is
+// called from one goroutine, while calls are served.
+type Refresher interface {
+	Refresh(ctx context.Context) error
+}
+
 // Check is one line of `APP doctor`.
 type Check struct {
 	Name   string

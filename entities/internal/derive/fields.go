@@ -162,8 +162,8 @@ var types = map[descriptor.Storage]catalog.FieldType{
 // field describes a column for callers.
 func field(c *inspect.Column) catalog.Field {
 	f := catalog.Field{
-		Description: c.Comment, Type: types[c.Storage], Nullable: c.Nullable, ReadOnly: c.Generated || c.Always || c.Keeping == descriptor.Array,
-		Required: !c.Nullable && c.Default == nil && !c.Computed && !c.Generated && c.Keeping != descriptor.Array,
+		Description: c.Comment, Type: types[c.Storage], Nullable: c.Nullable, ReadOnly: c.Generated || c.Always || c.Unlisted,
+		Required: !c.Nullable && c.Default == nil && !c.Computed && !c.Generated && !c.Unlisted,
 		Enum:     c.Enum, Min: c.Min, Max: c.Max, MinLength: c.MinLength, MaxLength: c.MaxLength,
 		Generated: c.Computed,
 	}
@@ -195,7 +195,7 @@ func listSchema(items string) json.RawMessage {
 	if items == "" {
 		return json.RawMessage(`{"type":"array","items":{}}`)
 	}
-	return json.RawMessage(`{"type":"array","items":{"type":` + strconv.Quote(items) + `}}`)
+	return json.RawMessage(`{"type":"array","items":{"type":[` + strconv.Quote(items) + `,"null"]}}`)
 }
 
 // constant is a default as callers see it, nil where it is written in a way of the database's own.

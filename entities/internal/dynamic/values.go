@@ -48,6 +48,9 @@ func valueOf(c *descriptor.Column, v any) (out any, err error) {
 	if c.IsLoose() && (c.Storage == descriptor.Day || c.Storage == descriptor.JSON) {
 		return textOf(c, v)
 	}
+	if c.IsArray() {
+		return arrayOf(c, v)
+	}
 	switch c.Storage {
 	case descriptor.Text, descriptor.Decimal:
 		err = shim.Text(v, func(s string) { out = s })

@@ -56,19 +56,39 @@ type Engine struct {
 	declared []string // the sets that are there from the start
 	data     *transaction.Data
 	way      migrate.Way // how sets come to the app's schema; nil where the app sees to that
+	followed *logData    // by Log
+	origin   *Engine     // the first of those that took each other's place; nil for itself
 }
 
 var (
-	_ store.Store    = (*Engine)(nil)
-	_ store.Spanning = (*Engine)(nil)
-	_ run.Data       = (*Engine)(nil)
+	_ store.Store     = (*Engine)(nil)
+	_ store.Spanning  = (*Engine)(nil)
+	_ store.Continued = (*Engine)(nil)
+	_ run.Data        = (*Engine)(nil)
 )
 
 // New returns the engine of an app, which has no data before Open.
 func New(app *shim.App, viewer rules.Viewer) *Engine {
 	m := model.New(app)
 	e := &Engine{Model: m, rules: &rules.Rules{Model: m, Viewer: viewer}, tables: account.TablesOf(m), data: &transaction.Data{Model: m}, declared: model.DeclaredSets(app.Graph)}
-	e.Log = changelog.New(logData{e})
+	e.followed = &logData{}
+	e.followed.engine.Store(e)
+	e.Log = changelog.New(e.followed)
+	return e
+}
+
+// Replace has an engine that was opened take the place of another one, over the same data, whose schema has
+// changed. Runs that the other one has begun go on; those who follow changes see what this one sees.
+func (e *Engine) Replace(old *Engine) {
+	e.Log, e.Commits, e.followed, e.origin = old.Log, old.Commits, old.followed, old.Origin().(*Engine)
+	e.followed.engine.Store(e)
+}
+
+// Origin implements store.Continued.
+func (e *Engine) Origin() store.Store {
+	if e.origin != nil {
+		return e.origin
+	}
 	return e
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/koan-go/koan/entities/internal/account"
 	"github.com/koan-go/koan/entities/internal/changelog"
@@ -29,20 +30,22 @@ func (t *tx) writeReceipt(ctx context.Context, r store.Receipt) error {
 	return t.engine.Log.Write(ctx, t.SQL, r, t.Logged, !t.Attempt.KeepsImages())
 }
 
-// logData is what the change log asks of the engine.
-type logData struct{ engine *Engine }
+// logData is what the change log asks of the engine that serves now.
+type logData struct{ engine atomic.Pointer[Engine] }
 
-var _ changelog.Data = logData{}
+var _ changelog.Data = (*logData)(nil)
 
 // Backend implements changelog.Data.
-func (d logData) Backend() database.Backend { return d.engine.data.Backend }
+func (d *logData) Backend() database.Backend { return d.engine.Load().data.Backend }
 
 // Seen implements changelog.Data.
-func (d logData) Seen(v *catalog.View) *model.Model { return d.engine.As(v.At(catalog.SurfaceREST)) }
+func (d *logData) Seen(v *catalog.View) *model.Model {
+	return d.engine.Load().As(v.At(catalog.SurfaceREST))
+}
 
 // ReadPast implements changelog.Data.
-func (d logData) ReadPast(ctx context.Context, set string, r follow.Reader, fn func(context.Context, account.PastView) error) error {
-	e := d.engine
+func (d *logData) ReadPast(ctx context.Context, set string, r follow.Reader, fn func(context.Context, account.PastView) error) error {
+	e := d.engine.Load()
 	t := e.newTx(transaction.NewReading(), set)
 	db, client, release, err := e.data.Backend.Use(ctx, set)
 	if err == nil {

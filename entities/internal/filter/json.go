@@ -15,14 +15,34 @@ import (
 // elementType is the type that a field's schema gives the elements of a list: "string",
 // "integer", "number" or "boolean"; "" for unknown.
 func elementType(f *catalog.Field) string {
-	var s struct{ Items struct{ Type string } }
+	var s struct{ Items struct{ Type oneType } }
 	if json.Unmarshal(f.Schema, &s) != nil { // none, or one that says nothing so simple
 		return ""
 	}
-	if _, scalar := jsonTypes[s.Items.Type]; !scalar {
+	if _, scalar := jsonTypes[string(s.Items.Type)]; !scalar {
 		return ""
 	}
-	return s.Items.Type
+	return string(s.Items.Type)
+}
+
+// oneType is the type that a schema names, alone or beside null.
+type oneType string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *oneType) UnmarshalJSON(raw []byte) error {
+	var one string
+	if json.Unmarshal(raw, &one) == nil {
+		*t = oneType(one)
+		return nil
+	}
+	var several []string
+	if err := json.Unmarshal(raw, &several); err != nil {
+		return err
+	}
+	if several = slices.DeleteFunc(several, func(name string) bool { return name == "null" }); len(several) == 1 {
+		*t = oneType(several[0])
+	}
+	return nil
 }
 
 // place is where something stands in a column that holds JSON.

@@ -116,6 +116,8 @@ type Value struct {
 	Form    descriptor.Form
 	// Items is the JSON type of the elements of an array, "" for several.
 	Items string
+	// Unlisted says that an array is read as a list and not written as one: its elements are arrays, or JSON.
+	Unlisted bool
 	// Short says that a text has no line breaks worth speaking of: it is one of a bounded length.
 	Short bool
 }

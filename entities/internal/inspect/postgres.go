@@ -129,7 +129,7 @@ func (s *postgresCatalog) columns(ctx context.Context) error {
 		var comment, standard sql.NullString
 		var notNull, identity, generated, always bool
 		c := &Column{}
-		if err := rows.Scan(&id, &number, &c.Name, &typ, &modifier, &c.Type, &notNull, &standard, &identity, &always, &generated, &comment); err != nil {
+		if err := rows.Scan(&id, &number, &c.Name, &typ, &modifier, &c.Type, &notNull, &standard, &identity, &always, &generated, &c.Unlisted, &comment); err != nil {
 			return err
 		}
 		r := s.byID[id]
@@ -149,7 +149,7 @@ func (s *postgresCatalog) columns(ctx context.Context) error {
 		r.Columns, s.numbers[id][number] = append(r.Columns, c), c
 		return nil
 	}, `SELECT a.attrelid::bigint, a.attnum, a.attname, a.atttypid::bigint, a.atttypmod, format_type(a.atttypid, a.atttypmod), a.attnotnull,
-	pg_get_expr(d.adbin, d.adrelid), a.attidentity <> '', a.attidentity = 'a', a.attgenerated <> '', col_description(a.attrelid, a.attnum)
+	pg_get_expr(d.adbin, d.adrelid), a.attidentity <> '', a.attidentity = 'a', a.attgenerated <> '', a.attndims > 1, col_description(a.attrelid, a.attnum)
 FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
 WHERE a.attnum > 0 AND NOT a.attisdropped AND has_column_privilege(a.attrelid, a.attnum, 'SELECT')
 	AND a.attrelid IN (SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_')

@@ -79,7 +79,11 @@ func (s *postgresCatalog) describe(c *Column, id int64, modifier int) {
 	case t.kind == "e":
 		c.Storage, c.Native, c.Enum = descriptor.Text, quotedName(t.schema, t.name), t.labels
 	case t.category == "A" && t.element != 0:
-		c.Storage, c.Keeping, c.Items = descriptor.JSON, descriptor.Array, s.items(t.element)
+		c.Storage = descriptor.JSON
+		c.Keeping = descriptor.Array
+		var isJSON bool
+		c.Items, isJSON = s.elements(t.element)
+		c.Unlisted = c.Unlisted || isJSON
 	default:
 		c.Value, c.Limits = postgresValue(t, modifier)
 	}
@@ -95,25 +99,27 @@ func (s *postgresCatalog) describe(c *Column, id int64, modifier int) {
 	}
 }
 
-// items is the JSON type of what an array has.
-func (s *postgresCatalog) items(id int64) string {
+// elements says of which JSON type callers see the elements of an array, "" for several, and whether they are JSON.
+func (s *postgresCatalog) elements(id int64) (items string, isJSON bool) {
 	t := s.typesOf[id]
 	for depth := 0; t != nil && t.kind == "d" && depth < maxDepth; depth++ {
 		t = s.typesOf[t.base]
 	}
 	if t == nil {
-		return ""
+		return "", false
 	}
 	switch v, _ := postgresValue(t, -1); v.Storage {
 	case descriptor.Float, descriptor.Decimal:
-		return "number"
+		return "number", false
 	case descriptor.Bool:
-		return "boolean"
-	case descriptor.JSON, descriptor.Int:
-		return "" // integers beyond 2^53 are strings
+		return "boolean", false
+	case descriptor.JSON:
+		return "", true
+	case descriptor.Int:
+		return "", false // integers beyond 2^53 are strings
 	case descriptor.Text, descriptor.Time, descriptor.Day, descriptor.Bytes, descriptor.UUID, descriptor.Held:
 	}
-	return "string"
+	return "string", false
 }
 
 // postgresValue is how a type that is neither a domain, an enum nor an array keeps values.

@@ -59,6 +59,7 @@ type Instance interface {
 	Site(at Address) (*site.Site, error)
 	Report() []string
 	Reload(ctx context.Context) error
+	Refresh(ctx context.Context) error
 	OnReload(fn func(next catalog.Values) (apply func(), err error))
 	Runs(ctx context.Context, q journal.Query) (*journal.Page, error)
 	Replay(ctx context.Context, run string, data bool, plugins ...string) (*replay.Replayed, error)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/config"
 )
 
@@ -19,8 +20,8 @@ import (
 const pollInterval = time.Second
 
 // watchConfig makes the app read its configuration again on SIGHUP or when one of its
-// files has changed. Problems are logged, one per line, and the old configuration stays
-// in effect. The returned function ends it.
+// files has changed, and look anew at what other programs keep on SIGHUP. Problems are
+// logged, one per line, and what was in effect stays so. The returned function ends it.
 func (c *server) watchConfig(ctx context.Context, i Instance) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	hup := make(chan os.Signal, 1)
@@ -36,13 +37,15 @@ func (c *server) watchConfig(ctx context.Context, i Instance) (stop func()) {
 			case <-ctx.Done():
 				return
 			case <-hup:
+				last = c.files(i.Values())
+				c.reload(ctx, i)
+				c.refresh(ctx, i)
 			case <-look.C:
-				if slices.EqualFunc(c.files(i.Values()), last, same) {
-					continue
+				if now := c.files(i.Values()); !slices.EqualFunc(now, last, same) {
+					last = now
+					c.reload(ctx, i)
 				}
 			}
-			last = c.files(i.Values())
-			c.reload(ctx, i)
 		}
 	}()
 	return func() {
@@ -63,6 +66,12 @@ func (c *server) reload(ctx context.Context, i Instance) {
 	}
 	for _, p := range several {
 		i.Log().Error("the configuration was rejected; the old one stays in effect", "problem", p)
+	}
+}
+
+func (c *server) refresh(ctx context.Context, i Instance) {
+	if err := i.Refresh(ctx); err != nil {
+		i.Log().Error("what is served could not be looked at anew; it stays as it was", "problem", err, "hint", fault.From(err).Hint)
 	}
 }
 

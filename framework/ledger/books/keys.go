@@ -66,7 +66,12 @@ func (k *Keys) close() error {
 }
 
 // Keeps implements once.Ledger.
-func (k *Keys) Keeps(s store.Store) bool { return s == k.data }
+func (k *Keys) Keeps(s store.Store) bool {
+	if c, ok := s.(store.Continued); ok {
+		s = c.Origin()
+	}
+	return s == k.data
+}
 
 // fault is what an error of the tables means: a fault where the database failed.
 func (k *Keys) fault(err error) error { return database.Fault(k.owner, database.Ledger, err) }

@@ -117,6 +117,10 @@ type Checker interface {
 	Check(ctx context.Context) error
 }
 
+// Continued is a Store that took the place of another one over the same data, as where the tables of a
+// database have changed. Origin returns the first of them, which is itself where it took nobody's place.
+type Continued interface{ Origin() Store }
+
 // Spanning is a Store whose one transaction can write to several sets. For
 // others the second set that is written to is cross_set.
 type Spanning interface{ SpansSets() bool }
