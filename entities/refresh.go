@@ -32,7 +32,7 @@ func (e *Existing) Refresh(ctx context.Context) error {
 	}
 	if db.file != nil && !os.SameFile(db.file, e.file) {
 		return fault.Newf(fault.ServiceUnavailable, "%s is another file than the one that is served", db.place).WithPath("/database").
-			WithHint("Start the server again: it goes on with the file that it has opened until then.")
+			WithHint("Start the server again: it keeps the file that it has opened until then.")
 	}
 	found, err := derive.Graph(db.found, derive.Options{ReadOnly: v.Bool(settingReadOnly), Overlay: overlay})
 	if err != nil {

@@ -128,7 +128,7 @@ var hostileOutcomes = []struct {
 	{"deep fault", fault.ExecutionError, "a fault that cannot be read"},
 	// What it measures.
 	{"strange metric", fault.ExecutionError, "which is not among its metrics"},
-	{"no number", fault.ExecutionError, "NaN is no value of its metric hits"},
+	{"no number", fault.ExecutionError, "the metric hits cannot have the value NaN"},
 	{"backward span", fault.ExecutionError, "ends before it begins"},
 	// Standard output, files, processes and the network.
 	{"floods stdout", "", ""},

@@ -34,7 +34,7 @@ func (s *measures) value(ctx context.Context, v *wire.Measurement) error {
 	}
 	m, value := s.manifest.GetMetrics()[i], v.GetValue()
 	if math.IsNaN(value) || math.IsInf(value, 0) || value < 0 && !m.GetHistogram() {
-		return breach(fmt.Sprintf("%v is no value of its metric %s", value, m.GetName()))
+		return breach(fmt.Sprintf("the metric %[2]s cannot have the value %[1]v", value, m.GetName()))
 	}
 	if s.to != nil {
 		s.to.Measure(ctx, observe.Metric{Plugin: s.manifest.GetDomain(), Name: m.GetName(), Help: bounded(m.GetHelp(), maxDescription), Histogram: m.GetHistogram()}, value)

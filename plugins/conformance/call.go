@@ -187,7 +187,7 @@ func (r *reading) progress(p *wire.Progress) {
 	r.of.mu.Unlock()
 	switch done, total := p.GetDone(), p.GetTotal(); {
 	case math.IsNaN(done) || math.IsInf(done, 0) || math.IsNaN(total) || math.IsInf(total, 0) || done < 0 || total < 0:
-		r.note("progress of %v of %v is no count", done, total)
+		r.note("progress of %v of %v cannot be shown", done, total)
 	case total > 0 && done > total:
 		r.note("progress of %v is more than its total of %v", done, total)
 	case !utf8.ValidString(p.GetMessage()):
@@ -204,7 +204,7 @@ func (r *reading) measurement(m *wire.Measurement) {
 	case i < 0:
 		r.note("it measures %.64q, which is not among its metrics", m.GetMetric())
 	case math.IsNaN(value) || math.IsInf(value, 0) || value < 0 && !r.metrics[i].GetHistogram():
-		r.note("%v is no value of its metric %s", value, m.GetMetric())
+		r.note("the metric %[2]s cannot have the value %[1]v", value, m.GetMetric())
 	}
 }
 

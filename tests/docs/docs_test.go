@@ -194,7 +194,7 @@ func TestConfiguration(t *testing.T) {
 	settings := fixture.App().Settings()
 	sort.Slice(settings, func(i, j int) bool { return settings[i].Key < settings[j].Key })
 	var b bytes.Buffer
-	b.WriteString("# Configuration\n\nGenerated from the settings that the core and the bundled providers declare. Later sources win: default, file (`--config`, else\n`koan.yaml` in the working directory), environment (`KOAN_A_B` for `a.b`), flags (`--a.b value`). With an unknown key of a known section\nor a value out of range the start fails, and names every problem.\n\nA server that runs reads the configuration again when it gets `SIGHUP` or one of its files changes. Keys marked `live` take effect at\nonce; a changed key without the mark waits for the next start, and the log says so.\nOn `SIGHUP` `koan serve --database` looks at the tables of its database again, too.\n\n")
+	b.WriteString("# Configuration\n\nGenerated from the settings that the core and the bundled providers declare. Later sources win: default, file (`--config`, else\n`koan.yaml` in the working directory), environment (`KOAN_A_B` for `a.b`), flags (`--a.b value`). With an unknown key of a known section\nor a value out of range the start fails, and names every problem.\n\nA server that runs reads the configuration again when it gets `SIGHUP` or one of its files changes. Keys marked `live` take effect at\nonce; a changed key without the mark waits for the next start, and the log says so.\nOn `SIGHUP` `koan serve --database` also looks at the tables of its database again.\n\n")
 	writeSettings(&b, settings)
 	common := map[string]bool{}
 	for _, s := range settings {

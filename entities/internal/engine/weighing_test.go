@@ -128,6 +128,10 @@ func (s *statements) Statement(context.Context, string) func(error) {
 	return func(error) {}
 }
 
+func (*statements) Part(context.Context, observe.Part) {}
+
+func (*statements) Measure(context.Context, observe.Metric, float64) {}
+
 func (*statements) AfterCommit(context.Context, string) {}
 
 func (*statements) Outgoing(_ context.Context, parent observe.TraceContext) observe.TraceContext {

@@ -1,7 +1,7 @@
 // Package outline writes the lines of a description that say what a View has, and leave out how it is declared: names of
 // entities, of their fields and of functions, and the actions that no list of tools has.
 //
-// What belongs here: lines that are the same in every language but for the spelling of names. Not here: declarations of
+// What belongs here: lines that are the same in every language except for the spelling of names. Not here: declarations of
 // types, which each language has of its own.
 package outline
 
@@ -105,7 +105,7 @@ func (s Style) lines(v *catalog.View, of func(*catalog.Field) string) string {
 }
 
 // Connecting says of a server whose tools were never listed what can be done meanwhile.
-const Connecting = "still connecting: a search waits for its tools and returns their declarations, and calls by their names wait, too"
+const Connecting = "still connecting: a search waits for its tools and returns their declarations, and calls by their names wait as well"
 
 // functions are the names of those of a domain.
 func (s Style) functions(d wire.Domain) string {

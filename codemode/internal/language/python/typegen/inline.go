@@ -264,7 +264,7 @@ var methodNotes = map[string]string{
 	"firstPage": "page_size 50, at most 200",
 	"page":      "page from 1",
 	"each":      "all items, page by page",
-	"all":       "at most 10,000, else it raises",
+	"all":       "at most 10,000; raises for more",
 	"getById":   "raises not_found",
 	"aggregate": "columns: the groups, count, sumField ...",
 	"new":       "a model with defaults, not stored: create or upsert stores it",
