@@ -148,9 +148,12 @@ func (a App) assemble() App {
 		data := entities.Provide(cmp.Or(a.Entities, &Entities{}), entities.Options{Viewer: a.Viewer, Open: a.Open, Migrations: a.Migrations})
 		a.parts, beside = append(a.parts, data), data.Folder
 	}
-	for _, p := range a.Providers {
-		if data, ok := p.(*entities.Provider); ok {
-			beside = data.Folder
+	provided := slices.Clone(a.Providers)
+	for i, p := range provided {
+		if data, ok := p.(*entities.Provider); ok { // first, as of every app: the files lie beside its data
+			a.parts, beside = append(a.parts, data), data.Folder
+			provided = slices.Delete(provided, i, i+1)
+			break
 		}
 	}
 	a.files = files.Provide(beside)
@@ -161,7 +164,7 @@ func (a App) assemble() App {
 	if !named("upstreams") {
 		a.parts = append(a.parts, upstream.Provide())
 	}
-	a.parts = append(a.parts, a.Providers...)
+	a.parts = append(a.parts, provided...)
 	if len(a.GoActions) > 0 {
 		a.parts = append(a.parts, &goActions{actions: a.GoActions})
 	}

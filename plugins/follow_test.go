@@ -116,7 +116,7 @@ func TestFolderChanges(t *testing.T) {
 
 	slow := make(chan echoOut, 1)
 	go func() {
-		out, err := f.call("of-v1", echoIn{SleepMs: 4000})
+		out, err := f.call("of-v1", echoIn{SleepMs: 12_000})
 		if err != nil {
 			t.Error(err)
 		}

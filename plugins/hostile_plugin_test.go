@@ -254,7 +254,7 @@ var hostileCalls = map[string]func(send func(*wire.CallEvent) error) error{
 		return send(&wire.CallEvent{Event: &wire.CallEvent_Question{Question: &wire.Question{Id: 1}}})
 	},
 	"progress": func(send func(*wire.CallEvent) error) error {
-		for range 50_000 {
+		for range 5_000 {
 			_ = send(&wire.CallEvent{Event: &wire.CallEvent_Progress{Progress: &wire.Progress{Done: math.NaN(), Total: -1, Message: strings.Repeat("m", 1000)}}})
 		}
 		return sendOutput(`{"n":1}`)(send)
@@ -264,7 +264,7 @@ var hostileCalls = map[string]func(send func(*wire.CallEvent) error) error{
 		return sendOutput(`{"n":2}`)(send)
 	},
 	"floods stdout": func(send func(*wire.CallEvent) error) error {
-		for range 20_000 {
+		for range 5_000 {
 			fmt.Println(strings.Repeat("noise ", 100))
 		}
 		return sendOutput(`{"n":1}`)(send)

@@ -164,7 +164,7 @@ func TestRunsHoldLittleMemory(t *testing.T) {
 			a, look := vitalsApp(t)
 			withBulk(t, a)
 			a.env = append(a.env, env(t)...)
-			p := a.serve("--codeMode.maxSdkCalls", "0", "--sandbox.cpuMs", "20000", "--run.maxBytes", strconv.Itoa(24<<20))
+			p := a.serve("--codeMode.maxSdkCalls", "0", "--sandbox.cpuMs", "20000", "--sandbox.timeoutMs", "120000", "--run.maxBytes", strconv.Itoa(24<<20))
 			for _, code := range slices.Concat(stocked, widest()) {
 				e := p.execute(code)
 				require.True(t, e.Success, "%+v", e.Error)
