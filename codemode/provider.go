@@ -129,7 +129,7 @@ func (p *provider) Offer() catalog.Offer {
 	acts := p.actions.operations()
 	offer := catalog.Offer{Operations: append(operations, acts...)}
 	if p.scripts.config().enabled {
-		offer.Documents = append(documents(p.scripts.app), stubs(p.scripts.config().limits.languages)...)
+		offer.Documents = append(documents(p.scripts.app), stubs(p.scripts.config().limits.languages, p.scripts.app)...)
 		if p.scripts.offers(faceKoan) {
 			offer.Prompts = []*catalog.Prompt{koan.prompt()}
 		}
@@ -266,7 +266,7 @@ func (s *scripts) typesURI() string {
 }
 
 // stubs are the declarations for the tools of other languages, of those that an app has.
-func stubs(languages []string) (out []*catalog.Document) {
+func stubs(languages []string, app bind.App) (out []*catalog.Document) {
 	for _, source := range known {
 		name := source.Names()[0]
 		s, ok := source.(language.Stubs)
@@ -278,6 +278,7 @@ func stubs(languages []string) (out []*catalog.Document) {
 			Read: func(_ context.Context, v *catalog.View, _ string) ([]byte, error) {
 				return []byte(s.Stub(v)), nil
 			},
+			Folder: func(v *catalog.View) map[string]string { return s.StubFolder(v, app) },
 		})
 	}
 	return out

@@ -3,6 +3,8 @@ package codemode_test
 import (
 	"context"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -218,6 +220,19 @@ func TestPythonThatIsNotThere(t *testing.T) {
 	needs.Program(t, "python3")
 	_, err = start(t, map[string]any{"codeMode.languages": []string{"python"}, "codeMode.pythonModules": []string{"no_such_module"}})
 	require.ErrorContains(t, err, "no_such_module")
+
+	for text, want := range map[string]string{
+		`exec python3 -c 'import sys; code = sys.argv.pop(2); sys.argv.pop(1); sys.version_info = (3, 9, 18); exec(code)' "$@"`: "is 3.9.18: scripts need 3.11 or newer",
+		"echo no license >&2; exit 3": "does not describe itself: no license",
+		"echo hello":                  "does not describe itself",
+	} {
+		program := filepath.Join(t.TempDir(), "python3")
+		require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\n"+text+"\n"), 0o755))
+		_, err = start(t, map[string]any{"codeMode.languages": []string{"python"}, "codeMode.python": program})
+		require.Equal(t, fault.CapabilityUnsupported, fault.CodeOf(err))
+		require.ErrorContains(t, err, want)
+		require.Contains(t, fault.From(err).Hint, "codeMode.python")
+	}
 }
 
 func TestPythonIsTheDefault(t *testing.T) {

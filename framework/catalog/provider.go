@@ -79,6 +79,9 @@ type Document struct {
 	List     func(v *View) []string
 	Complete func(ctx context.Context, v *View, typed string) []string
 	Read     func(ctx context.Context, v *View, name string) ([]byte, error)
+	// Folder returns the text and what belongs to it as files for an editor, by their paths. It is nil for
+	// one that is a file of its own.
+	Folder func(v *View) map[string]string
 	// Follows returns the entity and the set whose rows the text is made of: it changes when
 	// they do. nil is for a text that is made of the View alone.
 	Follows func(v *View, name string) (entity, set string)

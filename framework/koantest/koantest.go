@@ -122,10 +122,11 @@ func (k *Kit) As(p auth.Principal) *Kit {
 
 // Input is the input of a script; the zero value is valid.
 type Input struct {
-	Args    any
-	Set     string
-	DryRun  bool
-	Include []string // of "changes", "calls"
+	Args     any
+	Set      string
+	Language string // the first of codeMode.languages if empty
+	DryRun   bool
+	Include  []string // of "changes", "calls"
 }
 
 // Result is the result of a script (CONTRACT section 2).
@@ -172,6 +173,9 @@ func (k *Kit) Try(script string, in Input) *Result {
 	}
 	if in.Set != "" {
 		input["set"] = in.Set
+	}
+	if in.Language != "" {
+		input["language"] = in.Language
 	}
 	if in.DryRun {
 		input["dryRun"] = true

@@ -43,6 +43,8 @@ async function page(viewport = wide, context = browser) {
   const p = await context.newPage();
   await p.setViewport(viewport);
   p.wrong = [];
+  p.flying = new Set();
+  p.on("request", (r) => p.flying.add(r)).on("requestfinished", (r) => p.flying.delete(r)).on("requestfailed", (r) => p.flying.delete(r));
   p.on("pageerror", (e) => p.wrong.push(e.message));
   p.on("console", (m) => m.type() === "error" && !/status of 4\d\d/.test(m.text()) && p.wrong.push(m.text()));
   p.on("dialog", (d) => (p.wrong.push("a dialog: " + d.message()), d.dismiss()));
@@ -835,7 +837,10 @@ for (const [story, tell] of Object.entries(stories)) {
     console.log(JSON.stringify({ story, ms: Date.now() - began, ...figures }));
   } catch (e) {
     const open = (await browser.pages()).slice(1);
-    const shown = await Promise.all(open.map((p) => p.evaluate(() => location.href + ": " + document.body.innerText.slice(0, 500)).catch(String)));
+    const shown = await Promise.all(open.map((p) => p.evaluate(() => [
+      location.href, "focus on " + document.activeElement?.outerHTML.slice(0, 80), ...[...document.querySelectorAll("input:invalid, textarea:invalid")].map((f) => `${f.id} is invalid: ${f.validationMessage} (${f.value})`),
+      ...[...document.querySelectorAll("main form button")].map((b) => b.innerText + (b.disabled ? " disabled" : "")), document.body.innerText.slice(0, 500),
+    ].join("\n")).then((text) => [...(p.flying || [])].map((r) => "no answer yet: " + r.method() + " " + r.url() + "\n").join("") + text).catch(String)));
     console.log(JSON.stringify({ story, ms: Date.now() - began, error: [e.stack || e, ...shown].join("\n") }));
     if (story === "sign in") break;
     for (const p of open) {

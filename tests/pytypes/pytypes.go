@@ -24,15 +24,26 @@ import (
 // Stub returns the stub of koan that an app offers.
 func Stub(tb testing.TB, v *catalog.View) string {
 	tb.Helper()
+	text, err := document(tb, v).Read(tb.Context(), v, "")
+	require.NoError(tb, err)
+	return string(text)
+}
+
+// Folder returns the stubs that an app offers to an editor, by their paths.
+func Folder(tb testing.TB, v *catalog.View) map[string]string {
+	tb.Helper()
+	return document(tb, v).Folder(v)
+}
+
+func document(tb testing.TB, v *catalog.View) *catalog.Document {
+	tb.Helper()
 	for _, d := range v.Snapshot().Documents() {
 		if d.URI == "koan://sdk/koan.pyi" {
-			text, err := d.Read(tb.Context(), v, "")
-			require.NoError(tb, err)
-			return string(text)
+			return d
 		}
 	}
 	require.Fail(tb, "the app has no stub")
-	return ""
+	return nil
 }
 
 // Found is what a checker says of files, by their names: "line: message" each.
@@ -42,12 +53,19 @@ type Found map[string][]string
 // is one of the files, koan/__init__.pyi.
 func Check(tb testing.TB, stub string, files map[string]string) (mypy, pyright Found) {
 	tb.Helper()
+	files = maps.Clone(files)
+	files["koan/__init__.pyi"] = stub
+	return CheckAll(tb, files)
+}
+
+// CheckAll is Check of files with whatever stubs they need.
+func CheckAll(tb testing.TB, files map[string]string) (mypy, pyright Found) {
+	tb.Helper()
 	needs.Program(tb, "mypy")
 	needs.Node(tb)
 	checker := needs.NodeProgram(tb, "pyright")
 	dir := tb.TempDir()
 	files = maps.Clone(files)
-	files["koan/__init__.pyi"] = stub
 	files["pyrightconfig.json"] = `{"typeCheckingMode": "standard", "reportMissingModuleSource": false}`
 	for name, text := range files {
 		path := filepath.Join(dir, name)

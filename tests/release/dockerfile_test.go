@@ -26,8 +26,8 @@ var continued = regexp.MustCompile(`\\\n\s*`)
 
 // build executes the instructions of a Dockerfile in clean folders, one for each stage. A
 // RUN has this machine's programs in place of those of its base image, and its working
-// folder, which paths must be relative to. Each instruction that is not known fails.
-func build(t *testing.T, context, file string) image {
+// folder, which paths must be relative to. Each instruction that is not known fails. The last stage is named "".
+func build(t *testing.T, context, file string) map[string]*image {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(context, file))
 	require.NoError(t, err)
@@ -43,9 +43,11 @@ func build(t *testing.T, context, file string) image {
 		switch instruction {
 		case "FROM":
 			now = &image{dir: t.TempDir(), work: "/"}
+			name := ""
 			if len(words) == 3 && words[1] == "AS" {
-				stages[words[2]] = now
+				name = words[2]
 			}
+			stages[name] = now
 		case "WORKDIR":
 			now.work = rest
 			require.NoError(t, os.MkdirAll(filepath.Join(now.dir, rest), 0o755))
@@ -76,7 +78,7 @@ func build(t *testing.T, context, file string) image {
 			t.Fatalf("what to do for %q is not known", line)
 		}
 	}
-	return *now
+	return stages
 }
 
 // readIgnored reads the names that a context leaves out: of its root, or with **/ of all

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,6 +92,23 @@ func requireVariable(t *testing.T, name string) {
 	t.Fatalf("there is no variable %s", name)
 }
 
+// checkPython checks that the program of an image runs a script in Python where the machine has it.
+func checkPython(t *testing.T, image *image) {
+	t.Helper()
+	needs.Program(t, "python3")
+	require.Equal(t, []string{"/koan", "gateway"}, image.entrypoint)
+	home := t.TempDir()
+	require.NoError(t, os.WriteFile(home+"/script.py", []byte("result = [2 ** 70 % 7]"), 0o600))
+	cmd := exec.CommandContext(t.Context(), filepath.Join(image.dir, "koan"), "gateway", "run", "script.py")
+	cmd.Dir, cmd.Env = home, append(slices.Clone(image.env), "PATH="+os.Getenv("PATH"), "HOME="+home)
+	for i, kv := range cmd.Env {
+		cmd.Env[i] = strings.Replace(kv, "XDG_DATA_HOME=/data", "XDG_DATA_HOME="+home+"/data", 1)
+	}
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Contains(t, string(out), `"data":[2]`)
+}
+
 // The image's binary is static, knows its version, and serves code mode over another
 // server to a real client.
 //
@@ -98,8 +116,10 @@ func requireVariable(t *testing.T, name string) {
 // other, so that the second finds them compiled.
 func TestDockerfile(t *testing.T) {
 	needs.Node(t)
-	image := build(t, root, "cmd/koan/Dockerfile")
+	stages := build(t, root, "cmd/koan/Dockerfile")
+	image := stages[""]
 	require.Equal(t, []string{"/koan", "gateway"}, image.entrypoint)
+	checkPython(t, stages["python"])
 	program := filepath.Join(image.dir, "koan")
 
 	f, err := elf.Open(program)

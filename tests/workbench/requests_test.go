@@ -67,9 +67,9 @@ func script(t testing.TB, name string) string {
 }
 
 // open starts the app with the tables of a folder, on the database of the test, with scripts in worker processes.
-func open(t testing.TB, folder string) *koantest.Kit {
+func open(t testing.TB, folder string, settings ...koantest.Setting) *koantest.Kit {
 	t.Helper()
-	settings := []koantest.Setting{{Key: seed.Key, Value: folder}}
+	settings = append(settings, koantest.Setting{Key: seed.Key, Value: folder})
 	if pgtest.Here(t) {
 		settings = append(settings, koantest.Setting{Key: "database", Value: pgtest.Place(t)})
 	}
@@ -79,7 +79,12 @@ func open(t testing.TB, folder string) *koantest.Kit {
 // dryRun runs a script and returns its changes.
 func dryRun(t testing.TB, kit *koantest.Kit, code string, args any) ([]change, *koantest.Result) {
 	t.Helper()
-	r := kit.Try(code, koantest.Input{Args: args, DryRun: true, Include: []string{"calls"}})
+	return dryRunIn(t, kit, "javascript", code, args)
+}
+
+func dryRunIn(t testing.TB, kit *koantest.Kit, language, code string, args any) ([]change, *koantest.Result) {
+	t.Helper()
+	r := kit.Try(code, koantest.Input{Args: args, Language: language, DryRun: true, Include: []string{"calls"}})
 	if !r.Success {
 		require.Fail(t, "the script failed", "line %d: %v\n%s\nargs %v", r.Error.Line, r.Error, r.Error.Hint, args)
 	}
@@ -272,11 +277,15 @@ func TestScriptsAgreeWithTheOracle(t *testing.T) {
 
 func agrees(t *testing.T, o *world, kit *koantest.Kit, tm template) {
 	r := arguments{rand.New(rand.NewPCG(20, 23)), o}
-	code, idle := script(t, tm.Script), 0
+	agreesIn(t, o, kit, tm, "javascript", script(t, tm.Script), r)
+}
+
+func agreesIn(t *testing.T, o *world, kit *koantest.Kit, tm template, language, code string, r arguments) {
+	idle := 0
 	for range cases {
 		args := r.of(tm.Script, tm.Args)
 		expected := oracles[tm.Script](o, args)
-		got, _ := dryRun(t, kit, code, args)
+		got, _ := dryRunIn(t, kit, language, code, args)
 		require.Equal(t, lines(t, expected), lines(t, got), "args %v", args)
 		if len(expected) == 0 {
 			idle++

@@ -121,6 +121,14 @@ func builtIn(short, long string, taken map[string]bool) string {
 	return moduleID(long, taken)
 }
 
+// IDs returns the names that a server has, the short one first.
+func (s *Server) IDs() []string {
+	if long := s.long(); long != "" && long != s.ID {
+		return []string{s.ID, long}
+	}
+	return []string{s.ID}
+}
+
 // long returns the long name of a built-in module, "" for an upstream's.
 func (s *Server) long() string {
 	switch {

@@ -3,6 +3,7 @@ package language
 import (
 	"encoding/json"
 
+	"github.com/koan-go/koan/codemode/internal/bind"
 	"github.com/koan-go/koan/framework/catalog"
 )
 
@@ -35,6 +36,8 @@ type Stubs interface {
 	StubFile() string
 	// Stub returns the declarations of everything that a script of a View can call.
 	Stub(v *catalog.View) string
+	// StubFolder returns the declarations as files for an editor, those of servers' modules too, by their paths.
+	StubFolder(v *catalog.View, app bind.App) map[string]string
 }
 
 // References are the servers that a script refers to, as far as its text and its arguments say.

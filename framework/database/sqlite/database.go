@@ -44,7 +44,8 @@ type Database struct {
 	turns turns   // of all processes'
 	// writer is the connection that transactions write over that have not read before; nil
 	// until the first one. It belongs to who holds the queue's lock.
-	writer *sql.Conn
+	writer       *sql.Conn
+	longestGroup time.Duration
 
 	file  atomic.Pointer[string] // where new connections lead
 	draft *Draft                 // nil for a set that exists
@@ -56,7 +57,7 @@ type Database struct {
 // open opens a set's file; turns is where its processes take turns, "" where there is
 // only one.
 func open(path, set, turns string, sync Sync) *Database {
-	d := &Database{set: set, sync: sync, queue: queue{max: maxWaiters, patience: patience}, turns: newTurns(turns)}
+	d := &Database{set: set, sync: sync, queue: queue{max: maxWaiters, patience: patience}, turns: newTurns(turns), longestGroup: longestGroup}
 	d.file.Store(&path)
 	d.identity, _ = os.Stat(path)
 	d.db, d.runs = sql.OpenDB(connector{d, busyTimeout}), sql.OpenDB(connector{d, busyStep})

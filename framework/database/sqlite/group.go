@@ -21,7 +21,7 @@ import (
 
 // group is a transaction of SQLite that transactions of runs share.
 type group struct {
-	began   time.Time // when the first one passed it on
+	until   time.Time // when nobody joins any more
 	members int       // that wait for the commit
 	done    chan struct{}
 	err     error // of the commit; set before done is closed
@@ -36,7 +36,7 @@ const (
 )
 
 // full reports whether no other transaction may join the group.
-func (g *group) full() bool { return g.members >= maxMembers || time.Since(g.began) > longestGroup }
+func (g *group) full() bool { return g.members >= maxMembers || time.Now().After(g.until) }
 
 // end wakes the members with the error of the commit. It does nothing without a group.
 func (g *group) end(err error) {
@@ -149,7 +149,7 @@ func (t *Tx) commitShared() error {
 		}
 	}
 	if t.short && t.d.draft == nil {
-		if g := oneMore(t.group); g != nil && t.d.queue.pass(g) {
+		if g := t.d.oneMore(t.group); g != nil && t.d.queue.pass(g) {
 			t.leave()
 			<-g.done
 			return g.err
@@ -164,9 +164,9 @@ func (t *Tx) commitShared() error {
 }
 
 // oneMore returns a group with one member more, or a new one; nil for one that is full.
-func oneMore(g *group) *group {
+func (d *Database) oneMore(g *group) *group {
 	if g == nil {
-		g = &group{began: time.Now(), done: make(chan struct{})}
+		g = &group{until: time.Now().Add(d.longestGroup), done: make(chan struct{})}
 	}
 	if g.full() {
 		return nil

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	pathpkg "path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -79,7 +81,9 @@ func (c *command) sdk() *cobra.Command {
 		Use:   "sdk",
 		Short: "Print the TypeScript declarations of the SDK",
 		Long: "Prints the TypeScript declarations of the SDK, or with --language python a stub file (.pyi) for the type checkers of\n" +
-			"Python. With --out they go into a file, for an editor: it is written only where it has changed.",
+			"Python. With --out they go into a file, for an editor: it is written only where it has changed. For Python, --out\n" +
+			"may also name a folder, such as typings. It gets stubs of koan, of the modules in servers, and of what scripts have\n" +
+			"without an import.",
 		Args: cobra.NoArgs,
 		RunE: c.runOnce(func(cmd *cobra.Command, i Instance) error {
 			docs := i.Snapshot().Documents()
@@ -100,7 +104,10 @@ func (c *command) sdk() *cobra.Command {
 			if err != nil {
 				return failed(explain(err))
 			}
-			if file != "" {
+			switch folder := docs[at].Folder; {
+			case file != "" && folder != nil && filepath.Ext(file) != filepath.Ext(uri):
+				return c.writeFolder(file, folder(view))
+			case file != "":
 				return writeChanged(file, text)
 			}
 			if _, err := c.app.Stdout.Write(text); err != nil {
@@ -109,7 +116,7 @@ func (c *command) sdk() *cobra.Command {
 			return nil
 		}),
 	}
-	cmd.Flags().StringVar(&file, "out", "", "file to write instead of standard output")
+	cmd.Flags().StringVar(&file, "out", "", "file to write instead of standard output; for Python, a folder that gets stubs of koan and servers")
 	cmd.Flags().StringVar(&language, "language", "typescript", "language of the scripts: typescript (javascript and node too) or python")
 	return cmd
 }
@@ -121,6 +128,37 @@ func writeChanged(file string, text []byte) error {
 	}
 	if err := os.WriteFile(file, text, 0o644); err != nil {
 		return failed(err)
+	}
+	return nil
+}
+
+// writeFolder writes what has changed of some files below a folder, and removes those that it wrote once and that are
+// there no more.
+func (c *command) writeFolder(dir string, files map[string]string) error {
+	mark := "# Written by `" + c.app.Name + " sdk`: changes are lost.\n"
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		file := filepath.Join(dir, filepath.FromSlash(path))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return failed(err)
+		}
+		if err := writeChanged(file, []byte(mark+files[path])); err != nil {
+			return err
+		}
+		others, err := os.ReadDir(filepath.Dir(file))
+		if err != nil {
+			return failed(err)
+		}
+		for _, other := range others {
+			if _, ok := files[pathpkg.Join(pathpkg.Dir(path), other.Name())]; ok || other.IsDir() || filepath.Ext(other.Name()) != filepath.Ext(path) {
+				continue
+			}
+			old := filepath.Join(filepath.Dir(file), other.Name())
+			if text, err := os.ReadFile(old); err == nil && bytes.HasPrefix(text, []byte(mark)) {
+				if err := os.Remove(old); err != nil {
+					return failed(err)
+				}
+			}
+		}
 	}
 	return nil
 }

@@ -36,6 +36,7 @@ type overview struct {
 	Mode        exposure.Mode   `json:"mode"`
 	Catalog     string          `json:"catalog"` // version of what the caller sees
 	CodeMode    bool            `json:"codeMode"`
+	Languages   []string        `json:"languages"` // of scripts, the one of those that name none first
 	Caller      callerText      `json:"caller"`
 	Entities    []entityText    `json:"entities"`
 	Actions     []operationText `json:"actions"`
@@ -128,9 +129,13 @@ func orNone(list []string) []string { return append([]string{}, list...) }
 // describe makes the part of an overview that all callers with one view share.
 func (h consoleRoutes) describe(v *catalog.View) *overview {
 	t := tableOf(v)
+	execute := catalog.CodeID("koan", "execute")
 	o := &overview{
 		App: h.opts.Name, Version: h.opts.Version, Description: h.opts.Description, Mode: v.Mode(), Catalog: v.Version(),
-		CodeMode: h.opts.Runtime != "" && v.Listed(catalog.CodeID("koan", "execute")), Entities: []entityText{},
+		CodeMode: h.opts.Runtime != "" && v.Listed(execute), Languages: []string{}, Entities: []entityText{},
+	}
+	if o.CodeMode {
+		o.Languages = languagesOf(v.Operation(execute))
 	}
 	for _, name := range t.names() {
 		o.Entities = append(o.Entities, describeEntity(name, t.entities[name]))
@@ -138,6 +143,19 @@ func (h consoleRoutes) describe(v *catalog.View) *overview {
 	o.Actions = describeOperations(v, actionsPath, t.actions)
 	o.Plugins = describeOperations(v, pluginsPath, t.plugins)
 	return o
+}
+
+// languagesOf returns the languages that the input of the tool for scripts names.
+func languagesOf(op *catalog.Operation) []string {
+	var input struct {
+		Properties struct {
+			Language struct{ Enum []string }
+		}
+	}
+	if op == nil || json.Unmarshal(op.Input, &input) != nil {
+		return []string{}
+	}
+	return orNone(input.Properties.Language.Enum)
 }
 
 func describeEntity(name string, e *entity) entityText {

@@ -23,6 +23,15 @@ func TestRuntime(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 }
 
+// It has types, which mypy checks as strictly as it can.
+func TestRuntimeHasTypes(t *testing.T) {
+	t.Parallel()
+	needs.Program(t, "mypy")
+	cmd := exec.CommandContext(t.Context(), "mypy", "--cache-dir", os.DevNull)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
 func TestConfinementHoldsFromTheInside(t *testing.T) {
 	t.Parallel()
 	checks, err := newSandbox(t).SelfTest(t.Context())

@@ -117,6 +117,11 @@ func (Python) StubFile() string { return "koan.pyi" }
 // Stub implements language.Stubs.
 func (Python) Stub(v *catalog.View) string { return typegen.Stub(v) }
 
+// StubFolder implements language.Stubs.
+func (Python) StubFolder(v *catalog.View, app bind.App) map[string]string {
+	return typegen.Folder(v, app)
+}
+
 // Finds implements language.Source.
 func (Python) Finds() language.Finds { return typegen.Finds{} }
 

@@ -1,7 +1,9 @@
 package typegen
 
 // prelude is what every stub begins with.
-const prelude = `# SDK of scripts in Python. Scripts have SDK without an import; "from koan import SDK" tells an editor of it.
+const prelude = preludeHead + errorClass + preludeRows
+
+const preludeHead = `# SDK of scripts in Python. Scripts have SDK without an import; "from koan import SDK" tells an editor of it.
 
 from builtins import bool as _bool, float as _float, int as _int, list as _list, str as _str # which members may hide
 from typing import Any, Generic, ItemsView, Iterator, KeysView, Literal, Mapping, Sequence, TypedDict, TypeVar, Union, ValuesView
@@ -11,7 +13,10 @@ _Sort = Union[_str, Mapping[_str, Any], Sequence[Union[_str, Mapping[_str, Any]]
 _With = Union[_str, Sequence[_str], Mapping[_str, Any]]
 _Filter = Mapping[_str, Any]
 
-class KoanError(Exception):
+`
+
+// errorClass is the base of the classes of koan.errors.
+const errorClass = `class KoanError(Exception):
     code: _str
     message: _str
     hint: _str
@@ -20,7 +25,9 @@ class KoanError(Exception):
     retry: _str
     def __init__(self, message: _str = ..., **members: Any) -> None: ...
 
-# What calls return: dicts whose members are attributes too. A member with the name of a method of dict is the member.
+`
+
+const preludeRows = `# What calls return: dicts whose members are attributes too. A member with the name of a method of dict is the member.
 class _Members:
     def __getitem__(self, name: _str) -> Any: ...
     def __setitem__(self, name: _str, value: Any) -> None: ...

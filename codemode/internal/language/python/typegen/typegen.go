@@ -33,10 +33,11 @@ var declared = strings.Fields("Any Generic Iterable Iterator KeysView ItemsView 
 
 // generator makes the stub of one View.
 type generator struct {
-	view  *catalog.View
-	taken map[string]bool // names at the top of the module
-	types strings.Builder // those of inputs and outputs of functions
-	brief bool            // one spelling of each name, that of Python
+	view   *catalog.View
+	taken  map[string]bool // names at the top of the module
+	types  strings.Builder // those of inputs and outputs of functions
+	brief  bool            // one spelling of each name, that of Python
+	folder bool            // one of several files: the errors are in another
 
 	inline   bool // for a description: functions take keywords alone
 	comments bool // which a description has as long as there is room for them
@@ -89,7 +90,15 @@ func (g *generator) stub() string {
 			members.WriteString("    " + d.Name + ": " + sibling + "\n")
 		}
 	}
-	return prelude + entities.String() + g.types.String() + members.String() + "\n" + sdkClass + sdk.String() + "\nSDK: _SDK\n"
+	return g.head() + entities.String() + g.types.String() + members.String() + "\n" + sdkClass + sdk.String() + "\nSDK: _SDK\n"
+}
+
+// head is what the stub begins with.
+func (g *generator) head() string {
+	if g.folder {
+		return preludeHead + "from .errors import KoanError as KoanError\n\n" + preludeRows
+	}
+	return prelude
 }
 
 // unique returns a name that nothing at the top of the module has.

@@ -1,6 +1,6 @@
 // The editor of scripts. It lives in a shadow root, where its styles need no exception from the
 // page's policy.
-import { EditorState } from "@codemirror/state";
+import { Compartment, EditorState } from "@codemirror/state";
 import { EditorView, keymap, lineNumbers, highlightActiveLine, drawSelection, hoverTooltip } from "@codemirror/view";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { javascript } from "@codemirror/lang-javascript";
@@ -79,7 +79,13 @@ const hover = hoverTooltip(async (view, at) => {
   return found && { pos: found.from, end: found.to, above: true, create: () => ({ dom: describe(found) }) };
 }, { hoverTime: 250 });
 
-const check = linter(async (view) => (await question("check", { text: view.state.doc.toString() }))?.filter((d) => d.from <= view.state.doc.length) || [], { delay: 350 });
+const check = (async (view) => (await question("check", { text: view.state.doc.toString() }))?.filter((d) => d.from <= view.state.doc.length) || []);
+
+// tongues are what the editor knows of each language: how to colour, complete, explain and check.
+const delay = { delay: 350 };
+const tongue = ({ grammar, complete, check, hover = [] }) => [grammar, autocompletion({ override: [complete], activateOnTypingDelay: 30, interactionDelay: 30 }), hover, linter(check, delay)];
+const own = { grammar: javascript({ typescript: true }), complete, check, hover };
+const of = async (language) => (language === "python" ? (await import("./python.js")).python : own);
 
 // focusable has the list of completions, which scrolls, be reached without a mouse.
 const focusable = EditorView.updateListener.of(({ view }) => view.requestMeasure({
@@ -87,7 +93,7 @@ const focusable = EditorView.updateListener.of(({ view }) => view.requestMeasure
   write: () => view.dom.querySelector(".cm-tooltip-autocomplete > ul")?.setAttribute("tabindex", "0"),
 }));
 
-const base = [look, syntaxHighlighting(colors), javascript({ typescript: true }), lineNumbers(), drawSelection(), EditorView.lineWrapping, bracketMatching()];
+const base = [look, syntaxHighlighting(colors), lineNumbers(), drawSelection(), EditorView.lineWrapping, bracketMatching()];
 
 function open(place, state) {
   const root = place.shadowRoot || place.attachShadow({ mode: "open" });
@@ -95,19 +101,28 @@ function open(place, state) {
   return new EditorView({ state, root, parent: root });
 }
 
-// editor is for writing. changed gets the text; commands are more keys.
-export function editor(place, { text, changed, commands }) {
+// editor is for writing in a language. changed gets the text; commands are more keys.
+export function editor(place, { text, language, changed, commands }) {
+  const known = new Compartment();
+  let spoken = language;
   const view = open(place, EditorState.create({
     doc: text,
     extensions: [
-      keymap.of(commands), base, history(), highlightActiveLine(), indentOnInput(), closeBrackets(), foldGutter(), highlightSelectionMatches(), autocompletion({ override: [complete], activateOnTypingDelay: 30, interactionDelay: 30 }), hover, check, focusable,
+      keymap.of(commands), base, history(), highlightActiveLine(), indentOnInput(), closeBrackets(), foldGutter(), highlightSelectionMatches(), known.of(tongue(own)), focusable,
       keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...searchKeymap, ...historyKeymap, ...foldKeymap, ...completionKeymap, ...lintKeymap]),
       EditorView.contentAttributes.of({ "aria-label": "Script" }),
       EditorView.updateListener.of((u) => u.docChanged && changed(u.state.doc.toString())),
     ],
   }));
+  // speak has the editor know another language from now on.
+  const speak = async (language) => {
+    spoken = language;
+    const now = await of(language);
+    if (spoken === language) view.dispatch({ effects: known.reconfigure(tongue(now)) });
+  };
+  if (language === "python") speak(language);
   return {
-    view,
+    view, speak,
     set(text) {
       if (text !== view.state.doc.toString()) view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
     },
@@ -124,7 +139,7 @@ export function editor(place, { text, changed, commands }) {
 
 // viewer is for reading.
 export function viewer(place, text, label, line) {
-  const view = open(place, EditorState.create({ doc: text, extensions: [base, EditorState.readOnly.of(true), EditorView.editable.of(false), EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0", role: "textbox", "aria-readonly": "true", "aria-multiline": "true" })] }));
+  const view = open(place, EditorState.create({ doc: text, extensions: [base, own.grammar, EditorState.readOnly.of(true), EditorView.editable.of(false), EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0", role: "textbox", "aria-readonly": "true", "aria-multiline": "true" })] }));
   if (line && line <= view.state.doc.lines) {
     const at = view.state.doc.line(line);
     view.dispatch({ selection: { anchor: at.from, head: at.to }, effects: EditorView.scrollIntoView(at.from, { y: "center" }) });

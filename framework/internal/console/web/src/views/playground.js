@@ -22,12 +22,23 @@ function decode(text) {
   }
 }
 
+// titles are the languages that a script may be in, as a person reads them. TypeScript is the same as JavaScript here.
+const titles = { javascript: "JavaScript", python: "Python", node: "Node" };
+const spoken = () => overview.value.languages.filter((l) => titles[l]);
+
+// kept is where the page remembers the script of a language that was not run yet.
+const kept = (language) => (language === "javascript" ? "draft" : "draft-" + language);
+
 // ours takes the script that the address brought along out of it: from the first change it is another one, and
 // a reload is to show that.
 const ours = () => (route.value.hash || route.value.query.get("run")) && go(url("/"), { replace: true });
 
-// given is the script that the address brings along, null for none.
-const given = () => (route.value.hash.startsWith("#script=") ? decode(route.value.hash.slice(8)) : null);
+// given is the script that the address brings along and its language, null for none.
+function given() {
+  const [, name, text] = route.value.hash.match(/^#(\w+)=(.*)$/) || [];
+  const language = name === "script" ? "javascript" : name, code = text === undefined ? null : decode(text);
+  return code === null || !titles[language] ? null : { code, language };
+}
 
 export function Playground() {
   if (!overview.value.codeMode) {
@@ -38,7 +49,9 @@ export function Playground() {
 
 function Editor() {
   const place = useRef(), editor = useRef(), running = useRef();
-  const code = useSignal(given() ?? recall("draft", first(entities.value)));
+  const languages = spoken(), begun = given();
+  const language = useSignal(begun?.language ?? (languages.includes(recall("language")) ? recall("language") : languages[0]));
+  const code = useSignal(begun?.code ?? recall(kept(language.value), first(entities.value, language.value)));
   const args = useSignal(recall("args", "")), set = useSignal("");
   const got = useSignal(null), fault = useSignal(null), busy = useSignal(""), progress = useSignal(null), ready = useSignal(false), tab = useSignal("answer");
   const { hash } = route.value, from = route.value.query.get("run");
@@ -46,7 +59,7 @@ function Editor() {
   useAgain(() => (fault.value = null));
   const start = async (dryRun) => {
     if (running.current) return;
-    let input = { code: code.value, dryRun, include: ["changes", "calls"] };
+    let input = { code: code.value, language: language.value, dryRun, include: ["changes", "calls"] };
     fault.value = null;
     try {
       if (args.value.trim()) input.args = JSON.parse(args.value);
@@ -73,20 +86,30 @@ function Editor() {
   };
 
   // show puts a text into the editor that nobody typed.
-  const show = (text) => {
+  const show = (text, its = language.value) => {
     code.value = text;
     editor.current?.set(text);
+    if (its === language.value) return;
+    language.value = its;
+    editor.current?.speak(its);
+  };
+  // speak has the next script be in another language: what was written in each is kept.
+  const speak = (its) => {
+    show(recall(kept(its), first(entities.value, its)), its);
+    remember("language", its);
+    fault.value = null;
+    ours();
   };
   const use = (text) => {
     show(text);
-    remember("draft", text);
+    remember(kept(language.value), text);
     ours();
     editor.current?.focus();
   };
   const typed = (text) => {
     if (text === code.value) return;
     code.value = text;
-    remember("draft", text);
+    remember(kept(language.value), text);
     ours();
   };
 
@@ -97,7 +120,7 @@ function Editor() {
       if (gone || !place.current) return; // the view is being left
       const run = (dry) => () => (start(dry), true);
       editor.current = m.editor(place.current, {
-        text: code.value, changed: typed,
+        text: code.value, language: language.value, changed: typed,
         commands: [{ key: "Mod-Enter", run: run(true) }, { key: "Mod-Shift-Enter", run: run(false) }],
       });
       ready.value = true;
@@ -113,11 +136,11 @@ function Editor() {
   useEffect(() => {
     if (!ready.value) return;
     if (from) load(from, show);
-    else if (given() !== null) show(given());
+    else if (given() !== null) show(given().code, given().language);
   }, [ready.value, from, hash]);
 
   const share = async () => {
-    go(url("/") + "#script=" + encode(code.value), { replace: true });
+    go(url("/") + `#${language.value === "javascript" ? "script" : language.value}=` + encode(code.value), { replace: true });
     await navigator.clipboard?.writeText(location.href).then(() => notify("The address of this script is copied."), () => notify("The script is in the address of this page."));
   };
   // add uploads a file, whose id the script gets in its arguments.
@@ -141,8 +164,9 @@ function Editor() {
     <h1 class="hidden">Playground</h1>
     <section class="pane" aria-label="Script">
       <div class="row toolbar">
-        <select aria-label="Examples" onChange=${(e) => { if (e.target.value) use(examples(entities.value, overview.value)[e.target.value].code); e.target.value = ""; }}>
-          <option value="">Examples</option>${examples(entities.value, overview.value).map((x, i) => html`<option key=${x.title} value=${i}>${x.title}</option>`)}</select>
+        ${languages.length > 1 && html`<select aria-label="Language" value=${language.value} onChange=${(e) => speak(e.target.value)}>${languages.map((l) => html`<option key=${l} value=${l}>${titles[l]}</option>`)}</select>`}
+        <select aria-label="Examples" onChange=${(e) => { if (e.target.value) use(examples(entities.value, overview.value, language.value)[e.target.value].code); e.target.value = ""; }}>
+          <option value="">Examples</option>${examples(entities.value, overview.value, language.value).map((x, i) => html`<option key=${x.title} value=${i}>${x.title}</option>`)}</select>
         <button onClick=${share}>Copy link</button>
         <label class="button">Add a file<input type="file" class="hidden" onChange=${add} /></label>
         <span class="grow"></span>
