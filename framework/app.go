@@ -124,7 +124,7 @@ type Install struct {
 }
 
 // KeepsLedger reports whether the app has a ledger, and with it a database of its own, unless Open
-// says where the data is.
+// says where the data is. One of its Providers may keep a ledger instead, as the gateway's does.
 func (a App) KeepsLedger() bool { return a.Entities != nil || a.Ledger }
 
 // assemble returns the app with its parts. They start in this order and stop in the

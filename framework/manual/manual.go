@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-// Add gives a root that has all its commands those of this package. failed makes of a failure, or of
-// nil, what a command returns.
-func Add(root *cobra.Command, failed func(error) error) {
-	root.AddCommand(pages(failed))
+// Add adds the commands of this package to a root that has all others. result turns the outcome of a
+// command, nil included, into what its RunE returns.
+func Add(root *cobra.Command, result func(error) error) {
+	root.AddCommand(pages(result))
 	root.InitDefaultHelpCmd()
 	if help, _, err := root.Find([]string{"help"}); err == nil {
 		help.Args = knownTopic
@@ -55,7 +55,7 @@ func knownTopic(help *cobra.Command, args []string) error {
 	return nil
 }
 
-func pages(failed func(error) error) *cobra.Command {
+func pages(result func(error) error) *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
 		Short: "Write manual pages, one for each command",
@@ -72,7 +72,7 @@ func pages(failed func(error) error) *cobra.Command {
 			if err == nil {
 				_, err = fmt.Fprintf(cmd.OutOrStdout(), "wrote %d pages; read the first with: man %s\n", n, filepath.Join(args[0], root.Name()+".1"))
 			}
-			return failed(err)
+			return result(err)
 		},
 	}
 }

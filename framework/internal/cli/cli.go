@@ -147,22 +147,18 @@ func Main(app App, args []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	rest, flags, err := args, map[string]string(nil), error(nil)
-	if !manual.Completes(args) {
-		rest, flags, err = config.Flags(app.Settings, args)
-	}
-	if err != nil {
+	c := &command{&invocation{app: app}}
+	root := c.root()
+	var err error
+	if manual.Completes(args) {
+		for _, s := range app.Settings { // each is a flag of every command, which config.Flags takes out below
+			root.PersistentFlags().String(s.Key, "", s.Help)
+		}
+	} else if args, c.flags, err = config.Flags(app.Settings, args); err != nil {
 		fmt.Fprintf(app.Stderr, "%s: %v\n", app.Command, err)
 		return exitUsage
 	}
-	c := &command{&invocation{app: app, flags: flags}}
-	root := c.root()
-	if manual.Completes(args) {
-		for _, s := range app.Settings { // each is a flag of every command, which config.Flags reads
-			root.PersistentFlags().String(s.Key, "", s.Help)
-		}
-	}
-	root.SetArgs(rest)
+	root.SetArgs(args)
 	help := bufio.NewWriter(app.Stdout) // cobra drops what goes wrong with its texts
 	root.SetOut(help)
 	err = root.ExecuteContext(ctx)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	pathpkg "path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -136,25 +135,33 @@ func writeChanged(file string, text []byte) error {
 // there no more.
 func (c *command) writeFolder(dir string, files map[string]string) error {
 	mark := "# Written by `" + c.app.Name + " sdk`: changes are lost.\n"
-	for _, path := range slices.Sorted(maps.Keys(files)) {
+	written := map[string]bool{}
+	for path, text := range files {
 		file := filepath.Join(dir, filepath.FromSlash(path))
+		written[file] = true
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			return failed(err)
 		}
-		if err := writeChanged(file, []byte(mark+files[path])); err != nil {
+		if err := writeChanged(file, []byte(mark+text)); err != nil {
 			return err
 		}
-		others, err := os.ReadDir(filepath.Dir(file))
+	}
+	folders := map[string]bool{}
+	for file := range written {
+		folders[filepath.Dir(file)] = true
+	}
+	for folder := range folders {
+		there, err := os.ReadDir(folder)
 		if err != nil {
 			return failed(err)
 		}
-		for _, other := range others {
-			if _, ok := files[pathpkg.Join(pathpkg.Dir(path), other.Name())]; ok || other.IsDir() || filepath.Ext(other.Name()) != filepath.Ext(path) {
+		for _, entry := range there {
+			file := filepath.Join(folder, entry.Name())
+			if written[file] || filepath.Ext(file) != ".pyi" {
 				continue
 			}
-			old := filepath.Join(filepath.Dir(file), other.Name())
-			if text, err := os.ReadFile(old); err == nil && bytes.HasPrefix(text, []byte(mark)) {
-				if err := os.Remove(old); err != nil {
+			if text, err := os.ReadFile(file); err == nil && bytes.HasPrefix(text, []byte(mark)) {
+				if err := os.Remove(file); err != nil {
 					return failed(err)
 				}
 			}
