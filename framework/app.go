@@ -148,11 +148,11 @@ func (a App) assemble() App {
 		data := entities.Provide(cmp.Or(a.Entities, &Entities{}), entities.Options{Viewer: a.Viewer, Open: a.Open, Migrations: a.Migrations})
 		a.parts, beside = append(a.parts, data), data.Folder
 	}
-	provided := slices.Clone(a.Providers)
+	provided := a.Providers
 	for i, p := range provided {
-		if data, ok := p.(*entities.Provider); ok { // first, as of every app: the files lie beside its data
-			a.parts, beside = append(a.parts, data), data.Folder
-			provided = slices.Delete(provided, i, i+1)
+		if data, ok := p.(*entities.Provider); ok { // before the files, which lie beside its data, and behind what its app starts first
+			a.parts, beside = append(a.parts, provided[:i+1]...), data.Folder
+			provided = provided[i+1:]
 			break
 		}
 	}

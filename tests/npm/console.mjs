@@ -43,6 +43,9 @@ async function page(viewport = wide, context = browser) {
   const p = await context.newPage();
   await p.setViewport(viewport);
   p.wrong = [];
+  // A question about what is not there yet is asked again: puppeteer stops asking where it throws.
+  const wait = p.waitForFunction.bind(p);
+  p.waitForFunction = (is, ...more) => wait(new Function("...args", `try { return (${is})(...args); } catch { return null; }`), ...more);
   p.flying = new Set();
   p.on("request", (r) => p.flying.add(r)).on("requestfinished", (r) => p.flying.delete(r)).on("requestfailed", (r) => p.flying.delete(r));
   p.on("pageerror", (e) => p.wrong.push(e.message));
@@ -840,7 +843,8 @@ for (const [story, tell] of Object.entries(stories)) {
     const shown = await Promise.all(open.map((p) => p.evaluate(() => [
       location.href, "focus on " + document.activeElement?.outerHTML.slice(0, 80), ...[...document.querySelectorAll("input:invalid, textarea:invalid")].map((f) => `${f.id} is invalid: ${f.validationMessage} (${f.value})`),
       ...[...document.querySelectorAll("main form button")].map((b) => b.innerText + (b.disabled ? " disabled" : "")), document.body.innerText.slice(0, 500),
-    ].join("\n")).then((text) => [...(p.flying || [])].map((r) => "no answer yet: " + r.method() + " " + r.url() + "\n").join("") + text).catch(String)));
+      "in the editor: " + [...(document.querySelector(".pane .editor")?.shadowRoot?.querySelectorAll(".cm-line") || [])].map((l) => l.innerText).join("\n"),
+    ].join("\n")).then((text) => [...(p.wrong || []).map((w) => "error of the page: " + w + "\n"), ...(p.flying || [])].map((r) => (r.url ? "no answer yet: " + r.method() + " " + r.url() + "\n" : r)).join("") + text).catch(String)));
     console.log(JSON.stringify({ story, ms: Date.now() - began, error: [e.stack || e, ...shown].join("\n") }));
     if (story === "sign in") break;
     for (const p of open) {
