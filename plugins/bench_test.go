@@ -107,6 +107,10 @@ func pluginsDir(t *testing.T, names ...string) string {
 	return dir
 }
 
+// patience is how long tests that are not about it wait for a process that starts: under the race
+// detector, beside the tests of other packages, one takes seconds.
+const patience = time.Minute
+
 // bench is a started provider with the engine that calls go through.
 type bench struct {
 	t        *testing.T
@@ -126,7 +130,7 @@ func start(t *testing.T, dir string, more values) *bench {
 
 func startOn(t *testing.T, host *testHost) *bench {
 	t.Helper()
-	b := &bench{t: t, host: host, provider: Provide(Options{}), engine: run.NewEngine(run.Options{})}
+	b := &bench{t: t, host: host, provider: Provide(Options{RestartWait: patience, StartTimeout: patience}), engine: run.NewEngine(run.Options{})}
 	require.NoError(t, b.provider.Start(t.Context(), b.host))
 	t.Cleanup(func() {
 		require.NoError(t, b.provider.Stop(context.Background()))

@@ -88,6 +88,8 @@ const press = async (p, text, selector = "button, a.button") => {
   await found.evaluate(still);
   await found.asElement().click();
 };
+// send presses what changes a row, and waits until that is changed: the notice of an earlier change may still be there.
+const send = (p, text) => Promise.all([p.waitForResponse((r) => r.request().method() === "PATCH" && r.ok()), press(p, text)]);
 const chord = async (p, ...keys) => {
   for (const k of keys.slice(0, -1)) await p.keyboard.down(k);
   await p.keyboard.press(keys.at(-1));
@@ -402,13 +404,26 @@ const stories = {
       same(await p.$$eval("table.both tbody tr:first-child > *", (cells) => cells.map((c) => c.textContent)), ["title", theirs.title, "Mine"], "what both changed");
     };
     await late({ title: "Theirs", priority: "low" });
-    await press(p, "Save my changes over it");
-    await says(p, "Saved.", ".notices");
+    await send(p, "Save my changes over it");
     await p.waitForFunction(() => !document.querySelector("table.both"), { polling: 30 });
     same((({ title, priority }) => ({ title, priority }))(await call("GET", "/api/todo/e")), { title: "Mine", priority: "low" }, "the row with both changes");
+    // What is typed before the answer is there stays in the form, and is not saved yet.
     await put(p, "#field-title", "Mine again");
+    let held;
+    const hold = (r) => (r.method() === "PATCH" && !held ? (held = r) : r.continue());
+    await p.setRequestInterception(true);
+    p.on("request", hold);
     await press(p, "Save");
+    await until(p, () => held, "the form is sent");
+    await put(p, "#field-notes", "Typed meanwhile");
+    await held.continue();
     await p.waitForFunction(() => document.querySelector("h1").textContent === "Mine again", { polling: 30 });
+    p.off("request", hold);
+    await p.setRequestInterception(false);
+    same(await p.$eval("#field-notes", (f) => f.value), "Typed meanwhile", "what was typed meanwhile");
+    same((({ title, notes }) => ({ title, notes }))(await call("GET", "/api/todo/e")), { title: "Mine again", notes: null }, "what is saved");
+    await send(p, "Save");
+    same((await call("GET", "/api/todo/e")).notes, "Typed meanwhile", "what is saved then");
     await late({ title: "Somebody was faster" });
     await press(p, "Take theirs");
     await p.waitForFunction(() => document.querySelector("#field-title").value === "Somebody was faster", { polling: 30 });

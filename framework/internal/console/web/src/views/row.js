@@ -54,7 +54,7 @@ function Record({ e, id, made }) {
   const at = e.path + "/" + encodeURIComponent(id);
   const stored = useSignal(null), tag = useSignal(""), draft = useSignal({}), fault = useSignal(null), busy = useSignal(false), asking = useSignal(false), gone = useSignal(false), related = useSignal(null);
   const theirs = useSignal(null); // the row that somebody else has changed, and its tag; {} where it is deleted
-  const begun = useSignal({}), form = useRef(), fresh = useLatest(at + query), all = fieldsOf(e);
+  const begun = useSignal({}), form = useRef(), late = useRef({}), fresh = useLatest(at + query), all = fieldsOf(e);
 
   // read returns the row as it is now, with the keys of its relationships, and its tag.
   const read = async () => {
@@ -77,7 +77,8 @@ function Record({ e, id, made }) {
       }
       const { row, tag: now, whole } = await read();
       if (!current()) return;
-      take(row, now);
+      take(row, now, late.current);
+      late.current = {};
       related.value = whole;
     } catch (f) {
       if (!current()) return;
@@ -90,6 +91,8 @@ function Record({ e, id, made }) {
 
   const editable = (f) => (made ? mayMake(e) : may(e, "patch")) && !f.readOnly && f.name !== e.version && (made || (!f.immutable && f.name !== e.key)) && !(made && f.name === e.key && !f.required);
   const changes = () => Object.fromEntries(all.filter((f) => editable(f) && !same(own(draft.value, f.name), own(stored.value, f.name))).map((f) => [f.name, own(draft.value, f.name) ?? null]));
+  // since returns what was typed after the form was sent, which the server's answer must not replace.
+  const since = (sent) => Object.fromEntries(all.filter((f) => editable(f) && !same(own(draft.value, f.name), own(sent, f.name))).map((f) => [f.name, own(draft.value, f.name) ?? null]));
   const dirty = stored.value !== null && (made ? !same(draft.value, begun.value) : Object.keys(changes()).length > 0);
   useUnsaved(dirty);
   const list = url("/entities/" + e.name, { set });
@@ -120,7 +123,7 @@ function Record({ e, id, made }) {
     if (!form.current.reportValidity()) return;
     busy.value = true;
     const kept = (f) => !f.readOnly && f.name !== e.version && f.name !== e.key && (own(draft.value, f.name) ?? null) !== null;
-    const body = Object.fromEntries(all.filter(kept).map((f) => [f.name, own(draft.value, f.name)]));
+    const body = Object.fromEntries(all.filter(kept).map((f) => [f.name, own(draft.value, f.name)])), sent = draft.value;
     try {
       const put = () => (may(e, "upsert") ? request("PUT", at + query, { body, headers: { "If-None-Match": "*" } }) : store({ ...body, [e.key]: id }));
       const { body: row, headers } = await put().catch((f) => {
@@ -128,8 +131,10 @@ function Record({ e, id, made }) {
         return store(body); // the database makes the ids of new rows
       });
       notify(e.name + " was created again.");
+      late.current = since(sent);
       if (row[e.key] !== id) return void go(rowPath(row), { replace: true });
-      take({ ...body, ...row }, headers.get("ETag") || "");
+      take({ ...body, ...row }, headers.get("ETag") || "", late.current);
+      late.current = {};
       fault.value = theirs.value = null;
     } catch (f) {
       await failed(f);
@@ -144,11 +149,11 @@ function Record({ e, id, made }) {
     related.value = whole;
     fault.value = theirs.value = null;
   };
-  // patch changes the row, and keeps what else was typed: mine.
+  // patch changes the row, and keeps what else was typed by the time of the answer, which mine returns.
   const patch = async (body, mine) => {
     const { body: row, headers } = await request("PATCH", at + query, { body, headers: { "Content-Type": "application/merge-patch+json", ...(tag.value && { "If-Match": tag.value }) } });
     const now = headers.get("ETag") || "", keys = Object.fromEntries(keyless(e).map(({ name }) => [name, has(body, name) ? own(body, name) : own(stored.value, name)]));
-    take({ ...row, ...keys }, now, mine);
+    take({ ...row, ...keys }, now, mine());
     if (e.relationships.length) related.value = (await read().catch(() => null))?.whole ?? related.value;
   };
   // link changes which rows are at the other end of a relationship, and says whether that went well.
@@ -156,7 +161,7 @@ function Record({ e, id, made }) {
     busy.value = true;
     fault.value = theirs.value = null;
     try {
-      await patch({ [r.name]: change }, changes());
+      await patch({ [r.name]: change }, changes);
       return true;
     } catch (f) {
       await failed(f);
@@ -169,14 +174,16 @@ function Record({ e, id, made }) {
     if (!ev && !form.current.reportValidity()) return;
     busy.value = true;
     fault.value = theirs.value = null;
+    const sent = draft.value;
     try {
       if (made) {
         const body = Object.fromEntries(Object.entries(changes()).filter(([, v]) => v !== null));
         const { body: row } = await store(body);
         notify(e.name + " was created.");
+        late.current = since(sent);
         go(rowPath(row), { replace: true });
       } else {
-        await patch(changes());
+        await patch(changes(), () => since(sent));
         notify("Saved.");
       }
     } catch (f) {
