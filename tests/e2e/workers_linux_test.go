@@ -39,7 +39,8 @@ func TestScriptsOfACallerShareAProcess(t *testing.T) {
 		if fresh {
 			require.False(t, slices.ContainsFunc(after, func(pid string) bool { return slices.Contains(before, pid) }), "%v %v", before, after)
 		} else {
-			require.Equal(t, before, after)
+			require.Subset(t, after, before)
+			require.LessOrEqual(t, len(after), len(before)+1, "one that waits for the next caller may have come later")
 		}
 		p.close()
 	}
