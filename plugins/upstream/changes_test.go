@@ -78,6 +78,59 @@ func TestListsChangeOverHTTP(t *testing.T) {
 	}
 }
 
+// What changes after the tools were listed, and before the server says when they change, is there, too.
+func TestListsThatChangeBeforeTheSubscription(t *testing.T) {
+	t.Parallel()
+	for name, modern := range map[string]bool{"2026-07-28": true, "before": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := server.NewMCPServer("changing", "1", server.WithToolCapabilities(true))
+			answer := func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				return mcp.NewToolResultText("done"), nil
+			}
+			m.AddTool(mcp.NewTool("work"), answer)
+			handler := server.NewStreamableHTTPServer(m, server.WithStateful(true))
+			listed, added := make(chan struct{}), make(chan struct{})
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, err := io.ReadAll(r.Body)
+				if err != nil {
+					return
+				}
+				var said message
+				_ = json.Unmarshal(body, &said)
+				r.Body = io.NopCloser(bytes.NewReader(body))
+				switch {
+				case r.Method == http.MethodGet, said.Method == "subscriptions/listen":
+					<-listed
+					m.AddTool(mcp.NewTool("later"), answer)
+					close(added)
+				case said.Method == "server/discover" && !modern:
+					w.Header().Set("Content-Type", "application/json")
+					fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, said.ID)
+					return
+				case said.Method == "tools/list":
+					handler.ServeHTTP(w, r)
+					select {
+					case <-listed:
+					default:
+						close(listed)
+					}
+					return
+				}
+				handler.ServeHTTP(w, r)
+			}))
+			kit := koantest.New(t, framework.App{Name: "caller"}, koantest.Setting{Key: "upstreams.x.url", Value: s.URL})
+			t.Cleanup(func() {
+				s.CloseClientConnections()
+				s.Close()
+			})
+			kit.Run(`SDK.Servers.x.work({})`, koantest.Input{})
+			<-added
+			require.Eventually(t, func() bool { return kit.Try(`SDK.Servers.x.later({})`, koantest.Input{}).Success }, timeout, tick)
+		})
+	}
+}
+
 // A change that a server has announced is listed before the next run that names the server, however
 // slow it is to list its tools.
 func TestAnnouncedChangesAreThereForTheNextRun(t *testing.T) {

@@ -136,6 +136,8 @@ func (conn *connection) notified(n mcp.JSONRPCNotification, changed func()) {
 	case string(mcp.MethodNotificationToolsListChanged), string(mcp.MethodNotificationPromptsListChanged):
 		conn.listed.announce()
 		changed()
+	case mcp.MethodNotificationSubscriptionsAcknowledged:
+		conn.subscribed()
 	case "notifications/progress":
 		fields := n.Params.AdditionalFields
 		token, _ := fields["progressToken"].(string)
@@ -148,6 +150,13 @@ func (conn *connection) notified(n mcp.JSONRPCNotification, changed func()) {
 		if report != nil {
 			report(done, total, plainText(conn.secrets.redact(message), 300))
 		}
+	}
+}
+
+// subscribed lists again what may have changed before the server began to say so.
+func (conn *connection) subscribed() {
+	if conn.listed.subscribe() {
+		conn.dialer.changed()
 	}
 }
 

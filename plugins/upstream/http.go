@@ -52,6 +52,7 @@ type roundTripper struct {
 	unread  func(id string, why error)
 	stray   func(message []byte) bool                      // reports whether an answer on a stream of all requests is none of theirs; nil: none is
 	request func(ctx context.Context, message []byte) bool // takes a request of the server; nil leaves them to the client library
+	opened  func()                                         // is told that the stream of the server's notifications is open
 	next    http.RoundTripper
 
 	endpoint   endpoint     // of messages over the older HTTP transport
@@ -62,9 +63,10 @@ type roundTripper struct {
 func newHTTPClient(headers map[string]string, hidden secrets, conn *connection) *http.Client {
 	next := http.DefaultTransport.(*http.Transport).Clone()
 	next.MaxResponseHeaderBytes = 64 << 10
-	t := &roundTripper{headers: headers, secrets: hidden, waiting: func([]byte) string { return "" }, unread: func(string, error) {}, next: next}
+	t := &roundTripper{headers: headers, secrets: hidden, waiting: func([]byte) string { return "" }, unread: func(string, error) {}, opened: func() {}, next: next}
 	if conn != nil {
 		t.events, t.waiting, t.unread, t.stray = conn.way.events, conn.requests.ownerOf, conn.requests.unreadable, conn.stray
+		t.opened = conn.subscribed
 		if t.events {
 			t.request = conn.takeRequest
 		}
@@ -125,6 +127,9 @@ func (t *roundTripper) send(req *http.Request, token string) (*http.Response, er
 	resp, err := t.next.RoundTrip(req)
 	if err != nil {
 		return nil, err
+	}
+	if req.Method == http.MethodGet && !t.events && resp.StatusCode == http.StatusOK {
+		t.opened()
 	}
 	return t.receive(req, resp)
 }

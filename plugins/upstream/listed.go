@@ -11,6 +11,7 @@ import (
 type listed struct {
 	mu      sync.Mutex
 	tools   []json.RawMessage
+	asked   bool          // they have been asked for
 	changes int           // how often the server has said that its lists have changed
 	at      int           // changes when they were asked for
 	tried   int           // changes of which nobody waits for a list any more: it came, or could not
@@ -39,10 +40,23 @@ func (l *listed) hasTried(at int) bool {
 	return l.tried >= at
 }
 
-// announced returns how often the server has said that its lists have changed.
-func (l *listed) announced() int {
+// subscribe notes that the server says from now on when its lists change, and reports whether they may
+// have changed unnoticed: they were asked for before.
+func (l *listed) subscribe() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.asked {
+		l.changes++
+	}
+	return l.asked
+}
+
+// ask notes that the lists are being asked for, and returns how often the server has said that they
+// have changed.
+func (l *listed) ask() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asked = true
 	return l.changes
 }
 

@@ -132,15 +132,15 @@ func TestListsAreOutdatedWhileTheyAreListed(t *testing.T) {
 	conn := &connection{}
 	conn.about.lists = true
 	change := mcp.JSONRPCNotification{Notification: mcp.Notification{Method: string(mcp.MethodNotificationToolsListChanged)}}
-	conn.listed.keep(nil, conn.listed.announced())
+	conn.listed.keep(nil, conn.listed.ask())
 	require.True(t, conn.listed.isNewest())
 	conn.notified(change, func() {})
-	at := conn.listed.announced()
+	at := conn.listed.ask()
 	require.False(t, conn.listed.isNewest(), "while it is listed again")
 	conn.notified(change, func() {})
 	conn.listed.keep(nil, at)
 	require.False(t, conn.listed.isNewest(), "another change was announced meanwhile")
-	conn.listed.keep(nil, conn.listed.announced())
+	conn.listed.keep(nil, conn.listed.ask())
 	require.True(t, conn.listed.isNewest())
 }
 

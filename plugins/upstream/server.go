@@ -114,7 +114,7 @@ func backoff(failures int) time.Duration {
 func (s *server) list(ctx context.Context, x *session, conn *connection) error {
 	s.lists.Lock()
 	defer s.lists.Unlock()
-	at := conn.listed.announced()
+	at := conn.listed.ask()
 	defer conn.listed.noteTried(at)
 	tools, wrong, err := conn.tools(ctx)
 	if err != nil {
