@@ -145,6 +145,9 @@ func newExecution(s *scripts, call catalog.Call, in executeInput) *execution {
 }
 
 func (e *execution) run(ctx context.Context) error {
+	if r := replaying(ctx); r != nil {
+		e.in.Language = r.language()
+	}
 	if err := e.admit(); err != nil {
 		return err
 	}
@@ -155,8 +158,9 @@ func (e *execution) run(ctx context.Context) error {
 	e.spec = run.Spec{
 		View: call.View(), Set: e.in.Set, Atomic: e.in.Atomic == nil || *e.in.Atomic, DryRun: e.in.DryRun,
 		Record: slices.Contains(e.in.Include, includeChanges), MaxCalls: e.maxCalls(), Only: e.in.Only,
-		Script: run.Script{Code: e.in.Code, CodeDigest: journal.Digest([]byte(e.in.Code)), Runtime: e.scripts.config().runtime}, CorrelationID: e.in.CorrelationID,
-		Approval: e.in.Approval,
+		Script:        run.Script{Code: e.in.Code, CodeDigest: journal.Digest([]byte(e.in.Code)), Runtime: e.scripts.runtimeOf(e.in.Language), Language: e.in.Language},
+		CorrelationID: e.in.CorrelationID,
+		Approval:      e.in.Approval,
 	}
 	if err := e.once(); err != nil {
 		return err

@@ -173,6 +173,14 @@ func checkInterpreters(ctx context.Context, x wire.Executor) []catalog.Check {
 	return checks
 }
 
+// runtimeOf returns what runs scripts in a language, for the journal.
+func (s *scripts) runtimeOf(language string) string {
+	if machineLanguages[language] != nil {
+		return language
+	}
+	return s.config().runtime
+}
+
 // languageFor returns the language of a script: the one that its caller names, else that of a code fence around it,
 // else the first one that is configured.
 func (s *scripts) languageFor(named, code string) string {

@@ -1,6 +1,7 @@
 package codemode
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -86,12 +87,18 @@ type replayed struct {
 	res    *wire.Result
 }
 
+// language is the one that the script was in, whichever is the first one by now.
+func (r *replayed) language() string { return cmp.Or(r.script.Job.Language, languageJavaScript) }
+
 type replayedKey struct{}
 
 // replayRecording executes the script from its recording alone.
 func (r *replayed) replayRecording(ctx context.Context, s *scripts) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.config().wall)
 	defer cancel()
+	if err := s.admitLanguage(r.language()); err != nil {
+		return err
+	}
 	job := r.script.Job
 	r.player = recording.NewPlayer(r.script, nil)
 	r.res, err = s.executor.Execute(ctx, &job, r.player)
@@ -121,7 +128,7 @@ func (r *replayed) replayOnData(ctx context.Context, executor wire.Executor, job
 	then := &r.script.Job
 	o := then.Occasion
 	o.Set = job.Set
-	job.Occasion = o
+	job.Occasion, job.Language = o, then.Language
 	r.player = recording.NewPlayer(r.script, &repeating{a, r.again})
 	res, err := executor.Execute(withSpending(ctx, &spending{limits: job.Limits}), job, r.player)
 	r.res = res

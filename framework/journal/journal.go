@@ -52,11 +52,9 @@ type Record struct {
 	Keyed     bool     // it had an idempotency key
 	RepeatOf  string   // the run whose reply was returned again; nothing was executed
 
-	Code        string // of a script, redacted; "" for others
-	CodeDigest  string // "sha256:…" of the script as it came
+	Script             // "" in all of it for others
 	InputDigest string // "sha256:…" of the whole input
 	ResultBytes int    // of the result, as JSON
-	Runtime     string // that ran the script: "goja"
 
 	Attempts int
 	Calls    int    // calls to providers in the last attempt
@@ -97,6 +95,14 @@ type Record struct {
 
 	// Logged says that the log has the fault already, with its cause.
 	Logged bool `json:"-"`
+}
+
+// Script is what a record has of a script.
+type Script struct {
+	Code       string // redacted
+	CodeDigest string // "sha256:…" of the script as it came
+	Language   string // as its caller named it; "" is JavaScript
+	Runtime    string // that ran it: "goja", "python"
 }
 
 // How much a record keeps of texts that callers send or that quote them, in bytes.

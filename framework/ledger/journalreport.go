@@ -84,6 +84,9 @@ func report(run, record, calls string, code sql.NullString, r Reader, undone map
 	trail = r.maskCalls(r.owns(subject), trail)
 	o := members{}
 	o.add("id", run)
+	if has["language"] == nil && code.Valid {
+		has["language"] = unnamedLanguage
+	}
 	for _, m := range runMembers {
 		o.add(m.name, m.value(has[m.name]))
 	}

@@ -214,6 +214,7 @@ func appendRecord(b []byte, r *journal.Record) []byte {
 	o.flag("keyed", r.Keyed)
 	o.text("repeat_of", r.RepeatOf)
 	o.text("runtime", r.Runtime)
+	o.text("language", r.Language)
 	o.text("catalog_version", r.CatalogVersion)
 	o.text("tool_version", r.ToolVersion)
 	o.flag("repaired", r.Repaired)
@@ -345,11 +346,15 @@ var runMembers = []member{
 	{"keyed", asBoolean},
 	{"repeat_of", asNullable},
 	{"runtime", asNullable},
+	{"language", asNullable},
 	{"catalog_version", asText},
 	{"tool_version", asText},
 	{"repaired", asBoolean},
 	{"lost", asInteger},
 }
+
+// unnamedLanguage is that of a script whose record names none, as those of earlier versions.
+const unnamedLanguage = "javascript"
 
 // callMembers are the members of a call in the order in which it has them; one without a name is for no reader.
 var callMembers = []member{
@@ -375,8 +380,11 @@ func journalViews(d sqltext.Dialect) []string {
 	runs, calls := "SELECT id, code", ""
 	for _, m := range append(runMembers, member{"approval", asText}) {
 		expr := m.of(lite, "record", "'"+m.name+"'", "'$."+m.name+"'")
-		if m.name == "approval" {
+		switch m.name {
+		case "approval":
 			expr = "COALESCE(NULLIF(" + expr + ", ''), '" + journal.NotRequired + "')"
+		case "language":
+			expr = "COALESCE(" + expr + ", CASE WHEN code IS NOT NULL THEN '" + unnamedLanguage + "' END)"
 		}
 		runs += ", " + expr + ` AS "` + m.name + `"`
 	}
@@ -390,14 +398,14 @@ func journalViews(d sqltext.Dialect) []string {
 	}
 	if lite {
 		calls = "SELECT j.id || ':' || (c.value ->> '$[0]') AS id, j.id AS run_id, c.key + 1 AS sequence" + calls + " FROM koan_journal j, json_each(j.calls) c"
-		return []string{"CREATE VIEW IF NOT EXISTS koan_runs AS " + runs, "CREATE VIEW IF NOT EXISTS koan_run_calls AS " + calls}
+		return []string{"CREATE VIEW IF NOT EXISTS koan_journal_runs AS " + runs, "CREATE VIEW IF NOT EXISTS koan_run_calls AS " + calls}
 	}
 	calls = "SELECT j.id || ':' || (c.value ->> 0) AS id, j.id AS run_id, c.key AS sequence" + calls +
 		" FROM koan_journal j CROSS JOIN LATERAL jsonb_array_elements(j.calls) WITH ORDINALITY AS c(value, key)"
 	once := func(name, query string) string {
 		return "DO $koan$ BEGIN IF to_regclass('" + name + "') IS NULL THEN CREATE VIEW " + name + " AS " + query + "; END IF; END $koan$"
 	}
-	return []string{once("koan_runs", runs), once("koan_run_calls", calls)}
+	return []string{once("koan_journal_runs", runs), once("koan_run_calls", calls)}
 }
 
 // of is the column as an expression over JSON.

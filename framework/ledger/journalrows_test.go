@@ -17,7 +17,7 @@ func FuzzJournalRow(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string, n int) {
 		rows, _ := journalRows([]journal.Record{{
-			Run: "r", Subject: s, Set: s, Message: s, Code: s, CorrelationID: s, Line: n, Lost: n, Changes: []journal.Count{{Entity: s, Created: n}},
+			Run: "r", Subject: s, Set: s, Message: s, Script: journal.Script{Code: s, Language: s}, CorrelationID: s, Line: n, Lost: n, Changes: []journal.Count{{Entity: s, Created: n}},
 			Trail: []journal.Call{{Position: "1", Tool: s, Operation: s, Set: s, OutputBytes: n, Build: s}, {App: true}},
 		}}, nil)
 		require.Len(t, rows, 1)

@@ -83,7 +83,7 @@ func TestWhatIsLostIsSaid(t *testing.T) {
 	w.Close(context.Background())
 
 	var runs, lost, behind int
-	require.NoError(t, db.QueryRow("SELECT COUNT(*), SUM(lost) FROM koan_runs").Scan(&runs, &lost))
+	require.NoError(t, db.QueryRow("SELECT COUNT(*), SUM(lost) FROM koan_journal_runs").Scan(&runs, &lost))
 	require.Equal(t, room+1, runs)
 	require.Equal(t, more, lost)
 	require.Contains(t, log.String(), "records=5")
@@ -104,9 +104,9 @@ func TestAGracefulEndWritesEverything(t *testing.T) {
 		all.Go(func() {
 			for n := range 50 {
 				id := fmt.Sprintf("run-%d-%02d", g, n)
-				w.Begin(context.Background(), journal.Record{Run: id, CodeDigest: "sha256:x"})
+				w.Begin(context.Background(), journal.Record{Run: id, Script: journal.Script{CodeDigest: "sha256:x"}})
 				w.Append(context.Background(), journal.Record{
-					Run: id, CodeDigest: "sha256:x", Started: time.Now(), Outcome: journal.OK, Subject: "\"\\\n\x00\xff é",
+					Run: id, Script: journal.Script{CodeDigest: "sha256:x"}, Started: time.Now(), Outcome: journal.OK, Subject: "\"\\\n\x00\xff é",
 					Trail: []journal.Call{{Position: "1", Outcome: journal.OK, Tool: "a\tb"}, {Position: "1.1", Outcome: "x"}},
 				})
 			}
@@ -116,8 +116,8 @@ func TestAGracefulEndWritesEverything(t *testing.T) {
 	all.Wait()
 	w.Close(context.Background())
 	for query, want := range map[string]int{
-		"SELECT COUNT(*) FROM koan_runs WHERE json_valid(id) = 0 AND outcome = 'ok' AND subject LIKE '%é'": 400,
-		"SELECT COUNT(*) FROM koan_run_calls WHERE position = '1.1' AND sequence = 2":                      400,
+		"SELECT COUNT(*) FROM koan_journal_runs WHERE json_valid(id) = 0 AND outcome = 'ok' AND subject LIKE '%é'": 400,
+		"SELECT COUNT(*) FROM koan_run_calls WHERE position = '1.1' AND sequence = 2":                              400,
 		"SELECT COUNT(*) FROM koan_begun":                                1,
 		"SELECT runs FROM koan_writers":                                  400,
 		"SELECT COUNT(*) FROM koan_writers WHERE id <> 'gone'":           0,
@@ -142,7 +142,7 @@ func file(t *testing.T, db *sql.DB) string {
 func TestQueueIsBoundedInBytes(t *testing.T) {
 	w := ledger.NewWriter(func(context.Context) (*ledger.Journal, error) { return nil, errors.New("not yet") },
 		time.Hour, func(context.Context, *ledger.Journal) {}, slog.New(slog.DiscardHandler))
-	record := journal.Record{Run: "run", Started: time.Now(), Outcome: journal.OK, Code: strings.Repeat("x", 400_000), Trail: make([]journal.Call, 2000)}
+	record := journal.Record{Run: "run", Started: time.Now(), Outcome: journal.OK, Script: journal.Script{Code: strings.Repeat("x", 400_000)}, Trail: make([]journal.Call, 2000)}
 	const room = 16 << 20 / (400_000 + 2000*256)
 	waited := 0
 	for range room - 1 {

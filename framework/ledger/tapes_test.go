@@ -45,14 +45,14 @@ func TestTapesStandBesideTheJournal(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "too large", got.Why, "what a slower process writes of the same run's beginning does not replace its end")
 	var outcome string
-	require.NoError(t, db.QueryRow("SELECT outcome FROM koan_runs WHERE id = 'run-042'").Scan(&outcome))
+	require.NoError(t, db.QueryRow("SELECT outcome FROM koan_journal_runs WHERE id = 'run-042'").Scan(&outcome))
 	require.Equal(t, journal.OK, outcome)
 
 	count := func(table string) (n int) {
 		require.NoError(t, db.QueryRow("SELECT COUNT(*) FROM "+table).Scan(&n))
 		return n
 	}
-	require.Equal(t, 100, count("koan_runs"))
+	require.Equal(t, 100, count("koan_journal_runs"))
 	_, err = db.Exec("CREATE TRIGGER full BEFORE INSERT ON koan_journal BEGIN SELECT RAISE(ABORT, 'full'); END")
 	require.NoError(t, err)
 	require.ErrorContains(t, j.Write(t.Context(), ledger.Batch{Tapes: []replay.KeptTape{tape(200)}, Ended: []journal.Record{{Run: "run-200"}}}), "full")

@@ -88,7 +88,8 @@ type Once struct {
 type Script struct {
 	Code       string // for the journal
 	CodeDigest string // "sha256:…"
-	Runtime    string // its engine: "goja"
+	Runtime    string // what runs it: "goja", "python"
+	Language   string // as its caller named it; "" is JavaScript
 }
 
 // granted is what the engine and the participants settle beside a Spec.

@@ -11,7 +11,7 @@ import (
 )
 
 // steps are the same work in one language: what a run may be kept, repeated, replayed and undone for.
-type steps struct{ add, remove, chance, lose string }
+type steps struct{ add, remove, chance, lose, count string }
 
 var javascriptSteps = steps{
 	add:    `const t = SDK.Entities.Todo.upsert({ id: "a", title: "once " + Math.random() }); SDK.Out.answer(t.title)`,
@@ -24,7 +24,8 @@ await Promise.all(Array.from({ length: 4 }, async (_, n) => {
   order.push(n, t.id, Date.now());
 }));
 globalThis.result = { order, all: SDK.Entities.Todo.count() };`,
-	lose: `SDK.Entities.Todo.upsert({ title: "lost" }); SDK.Entities.Todo.getById("none " + Math.random())`,
+	lose:  `SDK.Entities.Todo.upsert({ title: "lost" }); SDK.Entities.Todo.getById("none " + Math.random())`,
+	count: `const n = SDK.Entities.Todo.count(); SDK.Out.answer(n)`,
 }
 
 var languageSteps = map[string]steps{
@@ -42,7 +43,8 @@ async def one(n):
     order.extend([n, t.id, datetime.datetime.now().isoformat()])
 await asyncio.gather(*(one(n) for n in range(4)))
 result = {"order": order, "all": SDK.Entities.Todo.count()}`,
-		lose: "import random\nSDK.Entities.Todo.upsert({'title': 'lost'})\nSDK.Entities.Todo.get_by_id(f'none {random.random()}')",
+		lose:  "import random\nSDK.Entities.Todo.upsert({'title': 'lost'})\nSDK.Entities.Todo.get_by_id(f'none {random.random()}')",
+		count: "n = SDK.Entities.Todo.count()\nSDK.Out.answer(n if n > 0 else 0)",
 	},
 }
 
@@ -93,6 +95,27 @@ func TestRunsAreKeptInEachLanguage(t *testing.T) {
 			raw, err := json.Marshal(counted)
 			require.NoError(t, err)
 			require.Equal(t, "0", string(raw))
+			keepsLanguage(t, a, language, s.count)
 		})
 	}
+}
+
+// keepsLanguage checks that a script which named no language is replayed in the one that it was in, whichever is the
+// first by now, and that the journal names it.
+func keepsLanguage(t *testing.T, a *app, language, code string) {
+	t.Helper()
+	other := "python"
+	if language == other {
+		other = "node"
+	}
+	first := a.lineOf(a.exec(code, "run", "-", "--codeMode.languages", language+","+other))
+	require.True(t, first.Result.OK, "%+v", first.Result.Error)
+	for _, how := range [][]string{nil, {"--data"}} {
+		require.Equal(t, 1, a.replay(first.RunID, 0, append(how, "--codeMode.languages", other+","+language)...).Calls)
+	}
+	gone := a.exec("", "replay", first.RunID, "--codeMode.languages", other)
+	require.Equal(t, 2, gone.status, gone.stderr)
+	require.Contains(t, gone.stderr, "runs no scripts in "+language)
+	kept := a.lineOf(a.exec(`SDK.Entities.KoanRun.getById("`+first.RunID+`").language`, "run", "-", "--journal.expose"))
+	require.Equal(t, language, kept.Result.Data)
 }

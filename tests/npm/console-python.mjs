@@ -71,8 +71,19 @@ await has("from python");
 check((await p.$eval("select[aria-label=Language]", (s) => s.value)) === "python", "the language is kept");
 await p.select("select[aria-label=Language]", "javascript");
 await has("SDK.Entities.Todo.count();");
-await p.goto(base + "/console?run=" + run.split("/").at(-1), { waitUntil: "domcontentloaded" });
-await has("from python");
+// A run brings its language along, whichever one was written in before, and so does a run in another one.
+const language = (its) => p.waitForFunction((l) => document.querySelector("select[aria-label=Language]")?.value === l, polling, its);
+await (await within(".cm-content")).click();
+await chord("Control", "Shift", "Enter");
+await says("committed", ".state");
+const other = await p.$eval(".state a", (a) => a.href);
+for (const [id, its, text] of [[run, "python", "from python"], [other, "javascript", "SDK.Entities.Todo.count();"]]) {
+  await p.goto(base + "/console?run=" + id.split("/").at(-1), { waitUntil: "domcontentloaded" });
+  await has(text);
+  await language(its);
+}
+await p.goto(base + "/console/runs/" + run.split("/").at(-1), { waitUntil: "domcontentloaded" });
+await p.waitForFunction(() => [...document.querySelectorAll(".editor.read")].some((e) => e.shadowRoot?.querySelector(".cm-line")?.innerText.includes("from python")), polling);
 await p.goto(base + "/console#python=" + Buffer.from("result = 6 * 7").toString("base64url"), { waitUntil: "domcontentloaded" });
 await has("result = 6 * 7");
 await (await within(".cm-content")).click();

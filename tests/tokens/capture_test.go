@@ -56,7 +56,7 @@ func TestCaptureBaselines(t *testing.T) {
 func pantryFile(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	_, stop, err := pantrypalOver("sqlite://"+dir, vision(t), sample)
+	_, stop, err := pantrypalOver("sqlite://"+dir, vision(t), sample, javaScript)
 	require.NoError(t, err)
 	stop()
 	return filepath.Join(dir, "default.db")
@@ -66,7 +66,7 @@ func pantryFile(t *testing.T) string {
 func pantryTables(t *testing.T) string {
 	t.Helper()
 	server := pgtest.Server(t)
-	_, stop, err := pantrypalOver(server, vision(t), sample)
+	_, stop, err := pantrypalOver(server, vision(t), sample, javaScript)
 	require.NoError(t, err)
 	stop()
 	db, err := sql.Open("pgx", server)

@@ -37,6 +37,7 @@ func (l listing) list(s *catalog.Snapshot) json.RawMessage {
 type defined struct {
 	entities int
 	tokens   map[listing]int
+	python   int // of code, in an app whose scripts are in Python
 }
 
 func definitions(c counter, s *catalog.Snapshot, sizes []int, listings []listing) ([]defined, error) {
@@ -46,7 +47,7 @@ func definitions(c counter, s *catalog.Snapshot, sizes []int, listings []listing
 		if err != nil {
 			return nil, err
 		}
-		d := defined{n, map[listing]int{}}
+		d := defined{entities: n, tokens: map[listing]int{}}
 		for _, l := range listings {
 			if d.tokens[l], err = c.count(l.list(grown)); err != nil {
 				return nil, err
@@ -55,6 +56,23 @@ func definitions(c counter, s *catalog.Snapshot, sizes []int, listings []listing
 		out = append(out, d)
 	}
 	return out, nil
+}
+
+// addPython counts what the same apps cost whose scripts are in Python.
+func addPython(c counter, list []defined, plugins, sample string) error {
+	app, stop, err := pantrypal(plugins, sample, python)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	for i, d := range list {
+		same, err := definitions(c, app.Snapshot(), []int{d.entities}, []listing{code})
+		if err != nil {
+			return err
+		}
+		list[i].python = same[0].tokens[code]
+	}
+	return nil
 }
 
 // grow makes an app of n entities out of PantryPal's: its own first, then again

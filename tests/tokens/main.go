@@ -51,13 +51,16 @@ func count(plugins, sample, write string) error {
 
 // report makes the page.
 func report(c counter, plugins, sample string) (string, error) {
-	app, stop, err := pantrypal(plugins, sample)
+	app, stop, err := pantrypal(plugins, sample, javaScript)
 	if err != nil {
 		return "", err
 	}
 	defer stop()
 	defined, err := definitions(c, app.Snapshot(), sizes, listings)
 	if err != nil {
+		return "", err
+	}
+	if err := addPython(c, defined, plugins, sample); err != nil {
 		return "", err
 	}
 	others, err := baselines(c, app, filepath.Join(filepath.Dir(sample), "tests", "tokens", "testdata", "baselines"))
@@ -80,13 +83,13 @@ func report(c counter, plugins, sample string) (string, error) {
 }
 
 // pantrypal starts the sample app over an empty folder, with the sandbox that it
-// has in production.
-func pantrypal(dir, sample string) (*framework.Instance, func(), error) {
+// has in production, for scripts in a language.
+func pantrypal(dir, sample, language string) (*framework.Instance, func(), error) {
 	data, err := os.MkdirTemp("", "koan-tokens-")
 	if err != nil {
 		return nil, nil, err
 	}
-	i, stop, err := pantrypalOver("sqlite://"+data, dir, sample)
+	i, stop, err := pantrypalOver("sqlite://"+data, dir, sample, language)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -96,8 +99,14 @@ func pantrypal(dir, sample string) (*framework.Instance, func(), error) {
 	}, nil
 }
 
+// Languages of scripts.
+const (
+	javaScript = "javascript"
+	python     = "python"
+)
+
 // pantrypalOver starts the sample app over a database.
-func pantrypalOver(database, dir, sample string) (*framework.Instance, func(), error) {
+func pantrypalOver(database, dir, sample, language string) (*framework.Instance, func(), error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, nil, err
@@ -108,6 +117,7 @@ func pantrypalOver(database, dir, sample string) (*framework.Instance, func(), e
 		Log: slog.New(slog.DiscardHandler),
 		Config: framework.Source{Flags: map[string]string{
 			"codeMode.inlineTypesBytes": whole.Defaults["codeMode.inlineTypesBytes"],
+			"codeMode.languages":        language,
 			"database":                  database, "plugins.dir": dir, "plugins.vision.root": filepath.Join(sample, "testdata"),
 		}},
 	})

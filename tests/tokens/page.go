@@ -15,12 +15,13 @@ call as JSON, and each result. What the user says and what the model thinks is t
 
 What a client reads before the first call, for apps of so many entities: PantryPal's own, then the same again under other names.
 *A tool each* is ` + "`tools.style: perEntity`" + `, *generic* ` + "`tools.style: generic`" + `, both without code tools; *full* is what an unknown client gets, with
-the style that ` + "`auto`" + ` takes; *code* is for clients that understand code mode. Generic tools leave the fields of entities to
+the style that ` + "`auto`" + ` takes; *code* is for clients that understand code mode, *code, Python* the same in an app whose scripts are in
+Python (` + "`codeMode.languages: [python]`" + `). Generic tools leave the fields of entities to
 ` + "`entities.describe`" + `, a tool each declares them in the list, code mode declares them in the description of
 ` + "`koan.code.execute`" + ` as long as they fit ` + "`codeMode.inlineTypesBytes`" + `, and else leaves them to ` + "`koan.code.search`" + `.
 
-| entities | a tool each | generic | full | code |
-|---|---|---|---|---|
+| entities | a tool each | generic | full | code | code, Python |
+|---|---|---|---|---|---|
 `
 
 const among = `
@@ -80,7 +81,7 @@ func page(list []defined, others []baseline, talks []conversation, done []errand
 		for _, l := range listings {
 			b.WriteString(" " + thousands(d.tokens[l]) + " |")
 		}
-		b.WriteByte('\n')
+		b.WriteString(" " + thousands(d.python) + " |\n")
 	}
 	b.WriteString(among)
 	for _, o := range others {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/tests/needs"
 	"github.com/koan-go/koan/tests/programs"
 	"github.com/koan-go/koan/tests/soak"
 )
@@ -22,7 +23,7 @@ func open(t testing.TB) (counter, *framework.Instance) {
 	dir := vision(t)
 	c, err := newCounter()
 	require.NoError(t, err)
-	app, stop, err := pantrypal(dir, sample)
+	app, stop, err := pantrypal(dir, sample, javaScript)
 	require.NoError(t, err)
 	t.Cleanup(stop)
 	return c, app
@@ -68,18 +69,23 @@ func figure(t *testing.T, cell string) int {
 func TestDefinitionSizes(t *testing.T) {
 	t.Parallel()
 	c, app := open(t)
+	needs.Program(t, "python3")
 	told := documented(t, func(first string) bool { _, err := strconv.Atoi(first); return err == nil })
 	require.Len(t, told, len(sizes))
 	got, err := definitions(c, app.Snapshot(), []int{3, 12}, listings)
 	require.NoError(t, err)
 	large, err := definitions(c, app.Snapshot(), []int{50, 200}, []listing{generic, full, code})
 	require.NoError(t, err)
-	for _, d := range append(got, large...) {
+	all := append(got, large...)
+	require.NoError(t, addPython(c, all, vision(t), sample))
+	for _, d := range all {
 		for i, l := range listings {
 			if n, ok := d.tokens[l]; ok {
 				require.LessOrEqual(t, n, figure(t, told[strconv.Itoa(d.entities)][i])*21/20, "%d entities, %s: if this must be, run `make tokens`", d.entities, l.name)
 			}
 		}
+		require.NotZero(t, d.python)
+		require.LessOrEqual(t, d.python, figure(t, told[strconv.Itoa(d.entities)][len(listings)])*21/20, "%d entities, in Python: if this must be, run `make tokens`", d.entities)
 		require.LessOrEqual(t, d.tokens[generic], 3300, "%d entities: however many there are", d.entities)
 		require.LessOrEqual(t, d.tokens[full], 9000, "%d entities, for an unknown client", d.entities)
 	}

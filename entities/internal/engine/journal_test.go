@@ -166,6 +166,7 @@ func TestJournalKeepsRunsAndCalls(t *testing.T) {
 		require.Error(t, invoke(ctx, a, "Todo.get-by-id", `{"id":"01a1f9af-86a5-7c6b-96f4-1eb5600f6428"}`))
 		return run.Return{Result: json.RawMessage(`{"n":1}`)}, nil
 	}))
+	spec.Runtime, spec.Language = "python", "python"
 	require.Error(t, j.run(spec, func(context.Context, *run.Attempt) (run.Return, error) {
 		return run.Return{}, fault.New(fault.JavaScriptError, "thrown with password=hunter22 and \x00")
 	}))
@@ -197,6 +198,9 @@ func TestJournalKeepsRunsAndCalls(t *testing.T) {
 	require.EqualValues(t, 1, ok["redactions"])
 	require.EqualValues(t, 2, ok["callCount"])
 	require.Equal(t, "goja", ok["runtime"])
+	require.Equal(t, "javascript", ok["language"], "of a script whose record names none, as those of earlier versions")
+	require.Equal(t, []any{"python", "python"}, []any{failed["language"], failed["runtime"]})
+	require.Nil(t, one["language"], "it is no script")
 	require.Equal(t, "c-1", ok["correlationId"])
 	require.Equal(t, "approved", ok["approval"])
 	require.Equal(t, "p1", ok["planId"])
@@ -359,7 +363,7 @@ func TestJournalForgets(t *testing.T) {
 			ms := started.UnixMilli()
 			j.provider.Books().Journal.Sink().Append(context.Background(), journal.Record{
 				Run:     fmt.Sprintf("%08x-%04x-7000-8000-%012x", ms>>16, ms&0xffff, i),
-				Started: started, Subject: tool, Tool: tool, Outcome: journal.OK, Code: code, Trail: []journal.Call{{Position: "1", Outcome: journal.OK}},
+				Started: started, Subject: tool, Tool: tool, Outcome: journal.OK, Script: journal.Script{Code: code}, Trail: []journal.Call{{Position: "1", Outcome: journal.OK}},
 			})
 		}
 	}
@@ -435,7 +439,7 @@ func TestJournalOfARunThatIsGoneOnWith(t *testing.T) {
 	}
 
 	id := runs[0]["id"].(string)
-	record := journal.Record{Run: id, Started: time.Now(), Outcome: journal.OK, Keyed: true, Code: "again", Trail: []journal.Call{{Position: "7", Outcome: journal.OK}}}
+	record := journal.Record{Run: id, Started: time.Now(), Outcome: journal.OK, Keyed: true, Script: journal.Script{Code: "again"}, Trail: []journal.Call{{Position: "7", Outcome: journal.OK}}}
 	for range 5 {
 		j.provider.Books().Journal.Sink().Append(context.Background(), record)
 		require.Equal(t, "again", j.call("KoanRun.get-by-id", `{"id":"`+id+`","with":"calls"}`)["code"])

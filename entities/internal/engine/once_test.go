@@ -427,7 +427,7 @@ func TestTablesInDatabasesOfTheApp(t *testing.T) { // not parallel: ent's Create
 	a, _ := served(t, source, ent.Entities())
 	require.NotNil(t, a.provider.Books().Keys)
 	a.call("Todo.upsert", `{"model":{"title":"a"}}`)
-	for table, there := range map[string]bool{"koan_receipts": true, "koan_replies": true, "koan_identity": true, "koan_changes": false, "koan_runs": false, "koan_plans": false, "koan_journal": false} {
+	for table, there := range map[string]bool{"koan_receipts": true, "koan_replies": true, "koan_identity": true, "koan_changes": false, "koan_journal_runs": false, "koan_plans": false, "koan_journal": false} {
 		_, err := db.Exec("SELECT count(*) FROM " + table)
 		require.Equal(t, there, err == nil, "%s: %v", table, err)
 	}

@@ -46,7 +46,7 @@ func Entities(readable Readable) *shim.App {
 }
 
 func runs() *descriptor.Entity {
-	e := readable(catalog.JournalRuns, "koan_runs", "A run that has ended, as the journal keeps it: a script, or one call of a tool.", []field{
+	e := readable(catalog.JournalRuns, "koan_journal_runs", "A run that has ended, as the journal keeps it: a script, or one call of a tool.", []field{
 		{"started", "started", catalog.TypeTime, false, ""},
 		{"durationMs", "duration_ms", catalog.TypeFloat, false, "Wall-clock time, in milliseconds."},
 		{"surface", "surface", catalog.TypeString, false, "Where it came from: mcp, run (the command line), rest, app."},
@@ -81,6 +81,7 @@ func runs() *descriptor.Entity {
 		{"keyed", "keyed", catalog.TypeBool, false, "It had an idempotency key."},
 		{"repeatOf", "repeat_of", catalog.TypeString, true, "The run whose reply it repeated."},
 		{"runtime", "runtime", catalog.TypeString, true, "What ran the script."},
+		{"language", "language", catalog.TypeString, true, "The script's language: javascript, typescript, python, node."},
 		{"catalogVersion", "catalog_version", catalog.TypeString, false, ""},
 		{"toolVersion", "tool_version", catalog.TypeString, false, "The build that ran it."},
 		{"repaired", "repaired", catalog.TypeBool, false, "The process that ran it died before writing this record, which was rebuilt from receipts and the note of the run's start."},

@@ -293,7 +293,7 @@ func recordOfReceipt(begun, found map[string]journal.Record, set string, r ledge
 	if !ok {
 		if rec, ok = begun[r.Run]; !ok {
 			rec = journal.Record{
-				Run: r.Run, Started: r.At, Subject: r.Subject, Set: set, CodeDigest: r.CodeDigest, Keyed: r.IdempotencyKey != "",
+				Run: r.Run, Started: r.At, Subject: r.Subject, Set: set, Script: journal.Script{CodeDigest: r.CodeDigest}, Keyed: r.IdempotencyKey != "",
 				CatalogVersion: r.CatalogVersion, Atomic: r.Sequence == 0,
 			}
 		}

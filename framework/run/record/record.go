@@ -144,8 +144,8 @@ func (p *recorder) started() journal.Record {
 	rec.Run, rec.Trace, rec.Started = r.ID, r.Trace, r.Started()
 	rec.CorrelationID, rec.Set, rec.Keyed = spec.CorrelationID, spec.Set, spec.IdempotencyKey != ""
 	rec.Undoes = spec.Undoes
-	rec.CodeDigest, rec.Runtime, rec.Atomic, rec.DryRun = spec.CodeDigest, spec.Runtime, spec.Atomic, spec.DryRun
-	rec.Code = r.Redact(spec.Code)
+	rec.Script = journal.Script{Code: r.Redact(spec.Code), CodeDigest: spec.CodeDigest, Language: spec.Language, Runtime: spec.Runtime}
+	rec.Atomic, rec.DryRun = spec.Atomic, spec.DryRun
 	return rec
 }
 

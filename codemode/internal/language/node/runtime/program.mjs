@@ -53,6 +53,7 @@ export function compile(code, named) {
   let entry = named;
   if (entry === "" && only?.type === "FunctionDeclaration") entry = only.id.name;
   else if (entry === "" && !lone) entry = watchEntry(body, edits) ? ENTRY : "";
+  notePlaces(tree, edits);
   const last = body.findLast((s) => !/Declaration$/.test(s.type));
   if (last !== undefined) noteValue(last, edits);
   const imports = tree.body.filter((s) => s.type === "ImportDeclaration");
@@ -99,6 +100,18 @@ function watchEntry(body, edits) {
     return true;
   }
   return false;
+}
+
+/** notePlaces has the hook know where what is thrown is thrown: only an error knows that itself. */
+function notePlaces(node, edits) {
+  if (Array.isArray(node)) return node.forEach((one) => notePlaces(one, edits));
+  if (node === null || typeof node !== "object" || typeof node.type !== "string") return;
+  if (node.type === "ThrowStatement") {
+    const { line, column } = node.loc.start;
+    edits.insert(node.start + "throw".length, ` ${HOOK}.throws(${line},${column + 1 - (line === 1 ? edits.shift : 0)},(`);
+    edits.insert(node.argument.end + trailing(edits.source, node.argument.end, node.end), "))");
+  }
+  for (const v of Object.values(node)) if (typeof v === "object") notePlaces(v, edits);
 }
 
 /** noteValue has the hook see the value of a script's last expression statement, also inside of other statements. */

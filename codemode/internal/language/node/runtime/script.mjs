@@ -2,6 +2,7 @@
 
 import { writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { types } from "node:util";
 
 import { explain } from "./check.mjs";
 import { use } from "./client.mjs";
@@ -34,13 +35,32 @@ export class Stage {
   }
 }
 
+/** Hook is what a compiled script tells of itself. */
+class Hook {
+  last = undefined;
+  entry = undefined;
+  returned = undefined;
+  ran = false;
+  #thrown = undefined; // the last value that is no error, with its place
+
+  throws(line, column, value) {
+    if (!types.isNativeError(value)) this.#thrown = { line, column, value };
+    return value;
+  }
+
+  /** placeOf returns where a value was thrown, undefined if nothing knows. */
+  placeOf(value) {
+    return this.#thrown !== undefined && Object.is(this.#thrown.value, value) ? this.#thrown : undefined;
+  }
+}
+
 /** Execution is one run of a script. */
 class Execution {
   #session;
   #program = null;
   #servers;
   #stage;
-  #hook = { last: undefined, entry: undefined, returned: undefined, ran: false };
+  #hook = new Hook();
   #rejected = new Map(); // what promises that nothing handles were rejected with
   #settled = false;
   #value = undefined;
@@ -178,7 +198,10 @@ class Execution {
       this.#session.finishWith(absent(this.#session, String(/'([^']*)'/.exec(e.message)?.[1] ?? e.message), []), e);
     }
     if (e instanceof SyntaxError && /does not provide an export named/.test(e.message)) this.#session.finishWith(this.#session.fault("syntax_error", `SyntaxError: ${e.message}`), e);
-    this.#session.finishWith(this.#session.faultOf(e));
+    const fault = this.#session.faultOf(e);
+    const at = this.#hook.placeOf(e);
+    if (!fault.line && at !== undefined) this.#session.place(fault, at);
+    this.#session.finishWith(fault);
   }
 }
 

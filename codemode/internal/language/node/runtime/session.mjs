@@ -150,7 +150,11 @@ export class Session {
 
   /** placeAt sets line, column and source of a fault by a position in the module. */
   placeAt(fault, line, column) {
-    const at = this.columns ? this.columns(line, column) : { line, column };
+    this.place(fault, this.columns ? this.columns(line, column) : { line, column });
+  }
+
+  /** place sets line, column and source of a fault by a position in the script's text. */
+  place(fault, at) {
     if (at.line < 1 || at.line > this.lines.length) return;
     fault.line = at.line;
     fault.column = at.column;

@@ -118,12 +118,11 @@ func (g *generator) coroutine(b *strings.Builder, names []string, op *catalog.Op
 	if len(names) == 0 {
 		return
 	}
-	s := schemas{g}
-	in := s.input(pascal(names[0])+"Input", op.Input)
+	in := g.inputs(pascal(names[0])+"Input", op.Input).input()
 	if op.ID.Kind == catalog.KindEntity { // whose options take both spellings
 		in.open = true
 	}
-	out := s.output(pascal(names[0])+"Output", op.Output)
+	out := g.outputs(pascal(names[0])+"Output", op.Output).output()
 	for _, name := range names {
 		b.WriteString("async def " + name + "(_given: " + in.whole + " = ..., /" + in.parameters(false) + ") -> " + out + ":" + body(op.Summary, "    "))
 	}

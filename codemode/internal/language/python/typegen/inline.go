@@ -321,11 +321,10 @@ func inlineReturned(what catalog.Returned) string {
 
 // inlineFunction writes a function in one spelling, with its members as keywords.
 func (g *generator) inlineFunction(b *strings.Builder, domain string, f wire.Function, op *catalog.Operation) {
-	s := schemas{g}
 	name := functionName(f.Name)
 	if !isIdentifier(name) {
 		return
 	}
 	title := domain + pascal(f.Name)
-	b.WriteString("    def " + name + "(self" + s.inlineInput(title+"Input", op.Input, f.Leading) + ") -> " + s.output(title+"Output", op.Output) + ": ..." + g.remark(op.Summary) + "\n")
+	b.WriteString("    def " + name + "(self" + g.inputs(title+"Input", op.Input).inlineInput(f.Leading) + ") -> " + g.outputs(title+"Output", op.Output).output() + ": ..." + g.remark(op.Summary) + "\n")
 }

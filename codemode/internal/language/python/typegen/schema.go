@@ -6,8 +6,29 @@ import (
 	"strings"
 )
 
-// schemas writes types for the schemas of functions.
-type schemas struct{ *generator }
+// schemas writes types for the schemas in one document: the input or the output of a function.
+type schemas struct {
+	*generator
+	name  string                                  // what the names of its types begin with
+	write func(name string, of schema, depth int) // the type of an object with properties; nil has no types of their own
+	doc   json.RawMessage
+	root  any               // doc, once something in it refers to a part of it
+	named map[string]string // pointer -> the type of what stands there
+	nodes int
+}
+
+// inputs and outputs are the schemas of a document of what a script gives, or gets.
+func (g *generator) inputs(name string, doc json.RawMessage) *schemas {
+	s := &schemas{generator: g, name: name, doc: doc, named: map[string]string{}}
+	s.write = s.dict
+	return s
+}
+
+func (g *generator) outputs(name string, doc json.RawMessage) *schemas {
+	s := &schemas{generator: g, name: name, doc: doc, named: map[string]string{}}
+	s.write = s.row
+	return s
+}
 
 // schema is what is read of a JSON Schema. Whatever else one says makes a type no narrower.
 type schema struct {
@@ -17,10 +38,20 @@ type schema struct {
 	Items      json.RawMessage            `json:"items"`
 	Enum       []json.RawMessage          `json:"enum"`
 	Const      json.RawMessage            `json:"const"`
+	Ref        string                     `json:"$ref"`
+	AnyOf      []json.RawMessage          `json:"anyOf"`
+	OneOf      []json.RawMessage          `json:"oneOf"`
+	AllOf      []json.RawMessage          `json:"allOf"`
 }
 
-// maxDepth bounds how deep types are written.
-const maxDepth = 5
+// maxDepth bounds how deep types are written, and maxNodes how many schemas of a document are read.
+const (
+	maxDepth = 5
+	maxNodes = 4000
+)
+
+// anything is the type of what a schema does not say.
+const anything = "Any"
 
 // given is how a function takes its input.
 type given struct {
@@ -41,37 +72,41 @@ func (g given) parameters(after bool) string {
 }
 
 // input returns the types of a function's input.
-func (s schemas) input(name string, raw json.RawMessage) given {
-	of, ok := read(raw)
-	if !ok || len(of.Properties) == 0 {
+func (s *schemas) input() given {
+	of, _ := s.whole()
+	if len(of.Properties) == 0 {
+		if kind := s.either(s.name, of, 0); kind != anything {
+			return given{whole: kind, open: true}
+		}
 		return given{whole: "Mapping[_str, Any]", open: true}
 	}
+	whole := s.object("#", s.name, of, 0)
 	var b strings.Builder
 	for _, p := range sorted(of.Properties) {
 		if isIdentifier(p) && p != "self" && p != "_given" && p != "_leading" {
-			b.WriteString(", " + p + ": " + s.kind(name+pascal(p), of.Properties[p], 1, s.dict) + " = ...")
+			b.WriteString(", " + p + ": " + s.kind(s.name+pascal(p), of.Properties[p], 1) + " = ...")
 		}
 	}
-	return given{whole: s.dict(name, of, 0), keywords: b.String()}
+	return given{whole: whole, keywords: b.String()}
 }
 
 // inlineInput returns the parameters of a function in a description: keywords, those that may be left out with a default.
 // An input that has none, or a member that is no keyword, is taken as one dict.
-func (s schemas) inlineInput(name string, raw json.RawMessage, leading []string) string {
-	of, ok := read(raw)
+func (s *schemas) inlineInput(leading []string) string {
+	of, ok := s.whole()
 	names := sorted(of.Properties)
 	if !ok || len(names) == 0 {
 		return ", **members: Any"
 	}
 	if slices.ContainsFunc(names, func(p string) bool { return !isIdentifier(p) || p == "self" }) {
-		return ", input: " + s.dict(name, of, 0) + ", /"
+		return ", input: " + s.object("#", s.name, of, 0) + ", /"
 	}
 	var b strings.Builder
 	optional := false // as all behind one that is must be
 	for _, p := range leading {
 		if i := slices.Index(names, p); i >= 0 {
 			optional = optional || !slices.Contains(of.Required, p)
-			b.WriteString(s.parameter(name, p, of, optional))
+			b.WriteString(s.parameter(p, of, optional))
 			names = slices.Delete(names, i, i+1)
 		}
 	}
@@ -79,14 +114,14 @@ func (s schemas) inlineInput(name string, raw json.RawMessage, leading []string)
 		b.WriteString(", *")
 	}
 	for _, p := range names {
-		b.WriteString(s.parameter(name, p, of, !slices.Contains(of.Required, p)))
+		b.WriteString(s.parameter(p, of, !slices.Contains(of.Required, p)))
 	}
 	return b.String()
 }
 
 // parameter returns that of a member of an input, behind a comma.
-func (s schemas) parameter(name, member string, of schema, optional bool) string {
-	text := ", " + member + ": " + s.kind(name+pascal(member), of.Properties[member], 1, s.dict)
+func (s *schemas) parameter(member string, of schema, optional bool) string {
+	text := ", " + member + ": " + s.kind(s.name+pascal(member), of.Properties[member], 1)
 	if optional {
 		text += "=..."
 	}
@@ -94,28 +129,61 @@ func (s schemas) parameter(name, member string, of schema, optional bool) string
 }
 
 // output returns the type of a function's output.
-func (s schemas) output(name string, raw json.RawMessage) string {
-	if len(raw) == 0 {
-		return "Any"
+func (s *schemas) output() string {
+	if len(s.doc) == 0 {
+		return anything
 	}
-	return s.kind(name, raw, 0, s.row)
+	if of, ok := read(s.doc); ok && of.isObject() {
+		return s.object("#", s.name, of, 0)
+	}
+	return s.kind(s.name, s.doc, 0)
 }
 
-// kind returns the type of a schema. object writes the type of one with properties, and returns its name.
-func (s schemas) kind(name string, raw json.RawMessage, depth int, object func(string, schema, int) string) string {
+// isObject reports whether a schema is that of an object with properties, and of nothing else.
+func (of schema) isObject() bool {
+	return len(of.Properties) > 0 && of.Ref == "" && len(of.Enum) == 0 && len(of.Const) == 0 && slices.Equal(of.typesOf(), []string{"object"})
+}
+
+// object writes the type of an object with properties, and returns its name. pointer is where it stands, "" where nothing
+// refers to it.
+func (s *schemas) object(pointer, name string, of schema, depth int) string {
+	if s.write == nil {
+		return "dict"
+	}
+	name = s.unique(name)
+	if pointer != "" {
+		s.named[pointer] = name // before its members, which may be of this type
+	}
+	s.write(name, of, depth)
+	return name
+}
+
+// kind returns the type of a schema. A value must fit all that its schema says, so what says something first is its type.
+func (s *schemas) kind(name string, raw json.RawMessage, depth int) string {
 	of, ok := read(raw)
-	if !ok || depth > maxDepth {
-		return "Any"
-	}
-	if len(of.Enum) > 0 {
+	s.nodes++
+	switch {
+	case !ok, depth > maxDepth, s.nodes > maxNodes:
+		return anything
+	case len(of.Enum) > 0:
 		return enumeration(of.Enum)
-	}
-	if len(of.Const) > 0 {
+	case len(of.Const) > 0:
 		return enumeration([]json.RawMessage{of.Const})
 	}
+	if kind := s.reference(of.Ref); kind != anything {
+		return kind
+	}
+	if kind := s.own(name, of, depth); kind != anything {
+		return kind
+	}
+	return s.either(name, of, depth)
+}
+
+// own returns the type by the names of types that a schema has.
+func (s *schemas) own(name string, of schema, depth int) string {
 	var parts []string
 	for _, t := range of.typesOf() {
-		part := "Any"
+		part := anything
 		switch t {
 		case "string":
 			part = "_str"
@@ -130,46 +198,69 @@ func (s schemas) kind(name string, raw json.RawMessage, depth int, object func(s
 		case "array":
 			part = "_list[Any]"
 			if len(of.Items) > 0 {
-				part = "_list[" + s.kind(name+"Item", of.Items, depth+1, object) + "]"
+				part = "_list[" + s.kind(name+"Item", of.Items, depth+1) + "]"
 			}
 		case "object":
-			part = "Any"
 			if len(of.Properties) > 0 {
-				part = object(name, of, depth)
+				part = s.object("", name, of, depth)
 			}
 		}
-		if !slices.Contains(parts, part) {
-			parts = append(parts, part)
+		parts = append(parts, part)
+	}
+	return union(parts)
+}
+
+// either returns the type of a schema that is one of several, or another one alone.
+func (s *schemas) either(name string, of schema, depth int) string {
+	several := [][]json.RawMessage{of.AnyOf, of.OneOf}
+	if len(of.AllOf) == 1 {
+		several = append(several, of.AllOf)
+	}
+	for _, list := range several {
+		parts := make([]string, len(list))
+		for i, one := range list {
+			parts[i] = s.kind(name, one, depth)
+		}
+		if kind := union(parts); kind != anything {
+			return kind
+		}
+	}
+	return anything
+}
+
+// union returns the type of what has one of some types.
+func union(parts []string) string {
+	var different []string
+	for _, part := range parts {
+		if !slices.Contains(different, part) {
+			different = append(different, part)
 		}
 	}
 	switch {
-	case len(parts) == 0 || slices.Contains(parts, "Any"):
-		return "Any"
-	case len(parts) == 1:
-		return parts[0]
+	case len(different) == 0 || slices.Contains(different, anything):
+		return anything
+	case len(different) == 1:
+		return different[0]
 	}
-	return "Union[" + strings.Join(parts, ", ") + "]"
+	return "Union[" + strings.Join(different, ", ") + "]"
 }
 
 // dict writes the type of an object that a script gives.
-func (s schemas) dict(name string, of schema, depth int) string {
-	name = s.unique(name)
+func (s *schemas) dict(name string, of schema, depth int) {
 	var b strings.Builder
 	b.WriteString(name + " = TypedDict(" + quote(name) + ", {")
 	for _, p := range sorted(of.Properties) {
 		if p == "" { // pyright takes no member without a name
 			continue
 		}
-		b.WriteString(quote(p) + ": " + s.kind(name+pascal(p), of.Properties[p], depth+1, s.dict) + ", ")
+		b.WriteString(quote(p) + ": " + s.kind(name+pascal(p), of.Properties[p], depth+1) + ", ")
 	}
 	b.WriteString("}, total=False)\n")
 	s.types.WriteString(b.String())
-	return name
 }
 
 // row writes the class of an object that a script gets.
-func (s schemas) row(name string, of schema, depth int) string {
-	name = s.unique(name)
+func (s *schemas) row(name string, of schema, depth int) {
 	base := "_Row"
 	if s.inline {
 		base = "Row"
@@ -179,7 +270,7 @@ func (s schemas) row(name string, of schema, depth int) string {
 		if slices.Contains(ofDict, p) && !s.inline {
 			base = "_Members"
 		}
-		kind := s.kind(name+pascal(p), of.Properties[p], depth+1, s.row)
+		kind := s.kind(name+pascal(p), of.Properties[p], depth+1)
 		if !isIdentifier(p) {
 			b.WriteString("    # row[" + quote(p) + "]: " + kind + "\n")
 			continue
@@ -191,7 +282,6 @@ func (s schemas) row(name string, of schema, depth int) string {
 		slots = ""
 	}
 	s.types.WriteString("class " + name + "(" + base + "):\n" + slots + b.String() + "\n")
-	return name
 }
 
 func read(raw json.RawMessage) (of schema, ok bool) {

@@ -19,15 +19,18 @@ var schemaSeeds = []string{
 	`{"type":"object","properties":{"a":{"type":"string"},"class":{"type":["integer","null"]},"x y":{"type":"array","items":{"type":"object","properties":{"n":{"enum":[1,"a",null,{}]}}}}},"required":["a"]}`,
 	`{"type":"object","properties":{"self":{},"_given":{"const":"x"},"self2":{"enum":[]},"\"\"\"":{"type":"number"},"\\":{"type":"boolean"}}}`,
 	`{"properties":{"a":{"properties":{"a":{"properties":{"a":{"properties":{"a":{"properties":{"a":{"properties":{"a":{}}}}}}}}}}}}}`,
+	`{"$defs":{"Node":{"type":"object","properties":{"next":{"$ref":"#/$defs/Node"},"all":{"type":"array","items":{"$ref":"#/$defs/Node"}},"up":{"$ref":"#"}}}},"properties":{"first":{"anyOf":[{"$ref":"#/$defs/Node"},{"type":"null"}]}}}`,
+	`{"$ref":"#/definitions/A","definitions":{"A":{"type":"object","properties":{"a":{"$ref":"#/definitions/B"}}},"B":{"anyOf":[{"$ref":"#/definitions/B"},{"type":"string"}]},"C":{"$ref":"#/definitions/C"}}}`,
+	`{"anyOf":[{"properties":{"a":{"oneOf":[{"type":"string"},{"properties":{"n":{}}}]}}},{"properties":{"b":{"allOf":[{"enum":["x"]}]}}}]}`, `{"$ref":"#"}`, `{"$ref":"#/$ref"}`, `{"$ref":7,"anyOf":{}}`, `{"oneOf":[]}`,
+	`{"properties":{"a":{"$ref":"other.json"},"b":{"$ref":"#/nowhere"},"c":{"$ref":"#/%zz"},"d":{"$ref":"#/properties/e%2F~0"}}}`,
 	`{"properties":{"ärger":{"properties":{"x":{}}}, "":{"properties":{"y":{}}}},"type":["array"],"items":{"type":"string"}}`, `{"type":7,"properties":[]}`, `{"enum":["\n","\u0000","'"]}`,
 }
 
 // written returns a stub with a function whose input and output have a schema.
 func written(raw string) string {
 	g := &generator{taken: map[string]bool{}}
-	s := schemas{g}
-	in := s.input("FInput", json.RawMessage(raw))
-	out := s.output("FOutput", json.RawMessage(raw))
+	in := g.inputs("FInput", json.RawMessage(raw)).input()
+	out := g.outputs("FOutput", json.RawMessage(raw)).output()
 	return prelude + g.types.String() + "class _F:\n    def f(self, _given: " + in.whole + " = ..., /" + in.parameters(false) + ") -> " + out + ": ...\n"
 }
 
@@ -42,8 +45,8 @@ func FuzzSchema(f *testing.F) {
 		require.LessOrEqual(t, len(text), len(prelude)+2000+400*len(raw))
 		require.NotContains(t, strings.TrimPrefix(text, prelude), "\x00")
 		require.NotContains(t, text, "\r")
-		brief := schemas{&generator{taken: map[string]bool{}, inline: true}}
-		for _, line := range []string{shortInput(json.RawMessage(raw)), shortOutput(json.RawMessage(raw)), brief.inlineInput("FInput", json.RawMessage(raw), nil)} {
+		brief := (&generator{taken: map[string]bool{}, inline: true}).inputs("FInput", json.RawMessage(raw))
+		for _, line := range []string{shortInput(json.RawMessage(raw)), shortOutput(json.RawMessage(raw)), brief.inlineInput(nil)} {
 			require.NotContains(t, line, "\n")
 		}
 	})

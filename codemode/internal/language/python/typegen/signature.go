@@ -30,10 +30,11 @@ func shortInput(raw json.RawMessage) string {
 	optional := func(p string) bool { return !slices.Contains(of.Required, p) }
 	required := slices.DeleteFunc(slices.Clone(names), optional)
 	names = append(required, slices.DeleteFunc(names, func(p string) bool { return !optional(p) })...)
+	s := shortSchemas(raw)
 	keywords := !slices.ContainsFunc(names, func(p string) bool { return !isIdentifier(p) })
 	parts := make([]string, len(names))
 	for i, p := range names {
-		switch kind := shortKind(of.Properties[p]); {
+		switch kind := s.short(of.Properties[p]); {
 		case !keywords:
 			parts[i] = quote(p) + ": " + kind
 		case optional(p):
@@ -58,18 +59,22 @@ func shortOutput(raw json.RawMessage) string {
 	if len(of.Properties) > 0 {
 		return "{" + strings.Join(sorted(of.Properties), ", ") + "}"
 	}
-	if kind := shortKind(raw); kind != "Any" {
+	if kind := shortSchemas(raw).short(raw); kind != anything {
 		return kind
 	}
 	return ""
 }
 
-// shortKind returns a type without the types that it is made of.
-func shortKind(raw json.RawMessage) string {
-	s := schemas{&generator{taken: map[string]bool{}}}
-	kind := own.ReplaceAllString(s.kind("", raw, maxDepth-2, func(string, schema, int) string { return "dict" }), "$1")
+// shortSchemas are the schemas of a document whose types have no types of their own.
+func shortSchemas(doc json.RawMessage) *schemas {
+	return &schemas{generator: &generator{taken: map[string]bool{}}, doc: doc, named: map[string]string{}}
+}
+
+// short returns the type of a schema in short.
+func (s *schemas) short(raw json.RawMessage) string {
+	kind := own.ReplaceAllString(s.kind("", raw, maxDepth-2), "$1")
 	if len(kind) > maxShortKind {
-		return "Any"
+		return anything
 	}
 	return kind
 }

@@ -25,7 +25,7 @@ func TestActionSignature(t *testing.T) {
 func TestInlineInput(t *testing.T) {
 	t.Parallel()
 	of := func(input string, leading ...string) string {
-		return schemas{&generator{taken: map[string]bool{}, inline: true}}.inlineInput("FInput", json.RawMessage(input), leading)
+		return (&generator{taken: map[string]bool{}, inline: true}).inputs("FInput", json.RawMessage(input)).inlineInput(leading)
 	}
 	require.Equal(t, ", *, a: _str, b: _int=...", of(`{"properties":{"b":{"type":"integer"},"a":{"type":"string"}},"required":["a"]}`))
 	require.Equal(t, ", b: _int=..., *, a: _str", of(`{"properties":{"b":{"type":"integer"},"a":{"type":"string"}},"required":["a"]}`, "b"))

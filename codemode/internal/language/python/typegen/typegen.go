@@ -148,10 +148,9 @@ func (g *generator) function(b *strings.Builder, domain string, f wire.Function,
 		g.inlineFunction(b, domain, f, op)
 		return
 	}
-	s := schemas{g}
 	name := domain + pascal(f.Name)
-	in := s.input(name+"Input", op.Input)
-	out := s.output(name+"Output", op.Output)
+	in := g.inputs(name+"Input", op.Input).input()
+	out := g.outputs(name+"Output", op.Output).output()
 	for _, spelling := range g.spellings(f.Name) {
 		if written[spelling] || !isIdentifier(spelling) {
 			continue

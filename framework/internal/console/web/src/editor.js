@@ -138,8 +138,10 @@ export function editor(place, { text, language, changed, commands }) {
 }
 
 // viewer is for reading.
-export function viewer(place, text, label, line) {
-  const view = open(place, EditorState.create({ doc: text, extensions: [base, own.grammar, EditorState.readOnly.of(true), EditorView.editable.of(false), EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0", role: "textbox", "aria-readonly": "true", "aria-multiline": "true" })] }));
+export function viewer(place, { text, language, label, line }) {
+  const known = new Compartment();
+  const view = open(place, EditorState.create({ doc: text, extensions: [base, known.of(own.grammar), EditorState.readOnly.of(true), EditorView.editable.of(false), EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0", role: "textbox", "aria-readonly": "true", "aria-multiline": "true" })] }));
+  if (language === "python") of(language).then(({ grammar }) => view.dispatch({ effects: known.reconfigure(grammar) }));
   if (line && line <= view.state.doc.lines) {
     const at = view.state.doc.line(line);
     view.dispatch({ selection: { anchor: at.from, head: at.to }, effects: EditorView.scrollIntoView(at.from, { y: "center" }) });

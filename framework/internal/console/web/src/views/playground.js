@@ -194,7 +194,9 @@ async function load(id, show) {
     const run = await get("/api/console/runs/" + encodeURIComponent(id));
     if (route.value.query.get("run") !== id) return; // the address is another one by now
     if (!run.code) return notify("That run has no script.", "bad");
-    show(run.code);
+    const its = run.language === "typescript" ? "javascript" : run.language, runs = spoken().includes(its);
+    show(run.code, runs ? its : undefined);
+    if (!runs) notify(`This server runs no scripts in ${titles[its] || its}, which that run was in.`, "warn");
     if (run.redactions) notify("Secrets were taken out of this script: put them in again.", "warn");
   } catch (e) {
     notify(e.message, "bad");

@@ -81,7 +81,7 @@ export function Run({ args: [id] }) {
     ${r.message && html`<section class="fault"><p><strong>${r.message}</strong>${r.line ? html` <span class="quiet">line ${r.line}</span>` : ""}</p></section>`}
     <dl class="facts">${facts(r).map(([k, v]) => html`<div key=${k}><dt>${k}</dt><dd>${v}</dd></div>`)}</dl>
     <div class=${r.code ? "split wide" : ""}>
-      ${r.code && html`<section aria-label="Script"><h2>Script</h2>${r.redactions > 0 && html`<p class="quiet">${r.redactions} secrets were taken out.</p>`}<${Code} text=${r.code} line=${r.line} label="Script of the run" /></section>`}
+      ${r.code && html`<section aria-label="Script"><h2>Script</h2>${r.redactions > 0 && html`<p class="quiet">${r.redactions} secrets were taken out.</p>`}<${Code} text=${r.code} language=${r.language} line=${r.line} label="Script of the run" /></section>`}
       <div><section aria-label="Calls of the run"><h2>Calls</h2><${Calls} calls=${r.calls} /></section>
       <section aria-label="Changes of the run"><h2>Changes <${Counts} of=${r} /></h2>
         ${r.dryRun && html`<p class="quiet">It was a dry run: nothing was kept.</p>`}
