@@ -18,7 +18,8 @@ import (
 // orders are what scripts in the documentation use that the fixture does not have.
 const orders = `declare namespace SDK {
   namespace Entities {
-    interface Order { id: string; status: "pending" | "cancelled"; note: string | null; at: SDK.Time }
+    interface Customer { id: string; name: string }
+    interface Order { id: string; status: "pending" | "cancelled" | "open" | "paid"; customer?: Customer | null; note: string | null; at: SDK.Time }
     interface Todo { meta: unknown }
     interface Shop { id: string; name: string; kind: "grocer" | "hardware" | "other" }
     const Shop: SDK.Entity<Shop, never, "default">;
