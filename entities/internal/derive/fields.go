@@ -39,7 +39,7 @@ func (g *graph) fields(e *entity) {
 		e.Key = descriptor.Column{Field: "id", Ent: "id", Storage: descriptor.Text}
 		for _, name := range r.Key {
 			part := column(r.Column(name))
-			part.Field, part.Nullable = fieldName(name), false
+			part.Nullable = false
 			if !plainKey(r.Column(name)) {
 				part.Native = cmp.Or(part.Native, r.Column(name).Cast)
 			}
@@ -48,7 +48,6 @@ func (g *graph) fields(e *entity) {
 			}
 			e.Key.Parts = append(e.Key.Parts, part)
 		}
-		e.Resource.Key.Description = "The values of " + strings.Join(e.partNames(), " and ") + ", with a comma between them."
 	case r.RowID != "":
 		e.Resource.Key.Description = "The number of the row, as SQLite counts it: the table has no key."
 		e.Key = descriptor.Column{Field: "id", Ent: "id", Name: r.RowID, Storage: descriptor.Int}
@@ -68,6 +67,7 @@ func (g *graph) fields(e *entity) {
 		d.Field, d.Ent = f.Name, f.Name
 		e.Resource.Fields, e.Columns = append(e.Resource.Fields, f), append(e.Columns, d)
 	}
+	e.nameParts()
 	g.unique(e)
 }
 
@@ -81,11 +81,18 @@ func plainKey(c *inspect.Column) bool {
 	return false
 }
 
-func (e *entity) partNames() (out []string) {
-	for i := range e.Key.Parts {
-		out = append(out, e.Key.Parts[i].Field)
+// nameParts gives the parts of a key of several columns the names of their fields.
+func (e *entity) nameParts() {
+	if len(e.Key.Parts) < 2 {
+		return
 	}
-	return out
+	var names []string
+	for i := range e.Key.Parts {
+		part := &e.Key.Parts[i]
+		part.Field = e.fieldOf(part.Name).Name
+		names = append(names, part.Field)
+	}
+	e.Resource.Key.Description = "The values of " + strings.Join(names, " and ") + ", with a comma between them."
 }
 
 // unique takes the first unique key for upserts: a key of several columns is one, too.

@@ -53,11 +53,6 @@ func (g *graph) whyReadOnly(e *entity) string {
 	case r.Column(r.Key[0]).Generated:
 		return "the database computes its key, and rows of such tables cannot be written yet"
 	}
-	for _, name := range append(columnNames(r), r.Name, r.Schema) {
-		if !isWritableName(name) {
-			return "the name " + name + " has what statements that write cannot have in a name"
-		}
-	}
 	return g.untraced(e)
 }
 
@@ -72,29 +67,6 @@ func whyKeyReadOnly(r *inspect.Relation) string {
 		}
 	}
 	return ""
-}
-
-func columnNames(r *inspect.Relation) (out []string) {
-	for _, c := range r.Columns {
-		out = append(out, c.Name)
-	}
-	return out
-}
-
-// isWritableName reports whether ent's builders take a name for what it is. They take some for calls of
-// functions, for aliases and for names that are quoted already.
-func isWritableName(name string) bool {
-	for _, part := range []string{"\"", "`", " AS ", " as ", "."} {
-		if strings.Contains(name, part) {
-			return false
-		}
-	}
-	for _, prefix := range []string{"DISTINCT", "ALL", "WITH ROLLUP"} {
-		if strings.HasPrefix(name, prefix) {
-			return false
-		}
-	}
-	return !strings.HasSuffix(name, "*") && !(strings.Contains(name, "(") && strings.Contains(name, ")"))
 }
 
 // untraced names a foreign key that deletes or changes rows with those of an entity, and along which nobody
