@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/inspect"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/database/sqltext"
@@ -32,7 +33,10 @@ func (g *graph) fields(e *entity) {
 		e.Key.Field, e.Key.Ent, e.Key.Nullable = "id", "id", false
 		if !plainKey(c) {
 			part := e.Key
-			part.Field, part.Native = fieldName(c.Name), cmp.Or(part.Native, c.Cast)
+			part.Native = cmp.Or(part.Native, c.Cast)
+			if c.Storage == descriptor.Bytes && c.Keeping == descriptor.Loose {
+				part.Native = filter.Blob
+			}
 			e.Key = descriptor.Column{Field: "id", Ent: "id", Storage: descriptor.Text, Parts: []descriptor.Column{part}}
 		}
 	case len(r.Key) > 1:
