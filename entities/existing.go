@@ -192,7 +192,11 @@ func (e *Existing) Report(catalog.Boot) []string {
 	if e.readOnly {
 		out = append(out, "Database: it is served for reading only, which the database enforces; `readOnly: false` in koan.yaml lets callers write, there or under one entity")
 	} else if len(found.Unwritable) > 0 {
-		out = append(out, "Database: what cannot be written, and why, is listed by `koan doctor`")
+		reasons := make([]string, len(found.Unwritable))
+		for i, o := range found.Unwritable {
+			reasons[i] = o.Name + ": " + o.Reason
+		}
+		out = append(out, "Database: what cannot be written is listed by `koan doctor`; "+migrations.ListSome(reasons))
 	}
 	if len(e.unbound) > 0 {
 		out = append(out, fmt.Sprintf("Database: the role passes by row level security, as a superuser, an owner or by BYPASSRLS; callers see all rows of %s. Connect as another role to be bound by it", migrations.ListSome(e.unbound)))

@@ -50,7 +50,7 @@ func surveyText(database string, d *derive.Derived) (string, error) {
 		r := &e.Resource
 		source := d.Sources[r.Name]
 		name := source.Qualified()
-		fmt.Fprintf(&b, "  %s:\n    table: %s%s\n", r.Name, scalar(name), kindNote(source, d))
+		fmt.Fprintf(&b, "  %s:\n    table: %s%s\n", scalar(r.Name), scalar(name), kindNote(source, d))
 		if len(r.Fields) > 0 {
 			var names []string
 			for i := range r.Fields {

@@ -90,7 +90,7 @@ func (t *Table) mayBurden(row HeldRow) bool {
 // isSecret reports whether nobody may read a column: a field that is sensitive or can only be
 // written, or one that is not exposed.
 func isSecret(k *model.Kind, column string) bool {
-	if column == k.Entity.Key.Name {
+	if column == k.Entity.Key.Name || len(k.Entity.Key.Parts) == 1 && k.Entity.Key.HasPart(column) {
 		return false
 	}
 	for i := range k.Entity.Columns {

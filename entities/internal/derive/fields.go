@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/inspect"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/database/sqltext"
@@ -32,14 +33,17 @@ func (g *graph) fields(e *entity) {
 		e.Key.Field, e.Key.Ent, e.Key.Nullable = "id", "id", false
 		if !plainKey(c) {
 			part := e.Key
-			part.Field, part.Native = fieldName(c.Name), cmp.Or(part.Native, c.Cast)
+			part.Native = cmp.Or(part.Native, c.Cast)
+			if c.Storage == descriptor.Bytes && c.Keeping == descriptor.Loose {
+				part.Native = filter.Blob
+			}
 			e.Key = descriptor.Column{Field: "id", Ent: "id", Storage: descriptor.Text, Parts: []descriptor.Column{part}}
 		}
 	case len(r.Key) > 1:
 		e.Key = descriptor.Column{Field: "id", Ent: "id", Storage: descriptor.Text}
 		for _, name := range r.Key {
 			part := column(r.Column(name))
-			part.Field, part.Nullable = fieldName(name), false
+			part.Nullable = false
 			if !plainKey(r.Column(name)) {
 				part.Native = cmp.Or(part.Native, r.Column(name).Cast)
 			}
@@ -48,7 +52,6 @@ func (g *graph) fields(e *entity) {
 			}
 			e.Key.Parts = append(e.Key.Parts, part)
 		}
-		e.Resource.Key.Description = "The values of " + strings.Join(e.partNames(), " and ") + ", with a comma between them."
 	case r.RowID != "":
 		e.Resource.Key.Description = "The number of the row, as SQLite counts it: the table has no key."
 		e.Key = descriptor.Column{Field: "id", Ent: "id", Name: r.RowID, Storage: descriptor.Int}
@@ -68,6 +71,7 @@ func (g *graph) fields(e *entity) {
 		d.Field, d.Ent = f.Name, f.Name
 		e.Resource.Fields, e.Columns = append(e.Resource.Fields, f), append(e.Columns, d)
 	}
+	e.nameParts()
 	g.unique(e)
 }
 
@@ -81,11 +85,18 @@ func plainKey(c *inspect.Column) bool {
 	return false
 }
 
-func (e *entity) partNames() (out []string) {
-	for i := range e.Key.Parts {
-		out = append(out, e.Key.Parts[i].Field)
+// nameParts gives the parts of a key of several columns the names of their fields.
+func (e *entity) nameParts() {
+	if len(e.Key.Parts) < 2 {
+		return
 	}
-	return out
+	var names []string
+	for i := range e.Key.Parts {
+		part := &e.Key.Parts[i]
+		part.Field = e.fieldOf(part.Name).Name
+		names = append(names, part.Field)
+	}
+	e.Resource.Key.Description = "The values of " + strings.Join(names, " and ") + ", with a comma between them."
 }
 
 // unique takes the first unique key for upserts: a key of several columns is one, too.

@@ -12,7 +12,7 @@ import (
 func (g *graph) tables() {
 	made := map[*inspect.Relation]*schema.Table{}
 	for _, r := range g.found.Relations {
-		if e := g.of[r]; e != nil && r.Writable() && (e.Key.Name != "" || len(r.Key) > 1) {
+		if e := g.of[r]; e != nil && r.Writable() && e.hasKey() {
 			made[r] = e.table()
 			g.out.Tables = append(g.out.Tables, made[r])
 		}

@@ -48,18 +48,28 @@ func (g *graph) whyReadOnly(e *entity) string {
 		if why := whyKeyReadOnly(r); why != "" {
 			return why
 		}
-	case e.Key.Name == "":
-		return "its key is of the type " + r.Column(r.Key[0]).Type + ", and rows of such tables cannot be written yet"
 	case r.Column(r.Key[0]).Generated:
 		return "the database computes its key, and rows of such tables cannot be written yet"
-	}
-	for _, name := range append(columnNames(r), r.Name, r.Schema) {
-		if !isWritableName(name) {
-			return "the name " + name + " has what statements that write cannot have in a name"
-		}
+	case e.Key.Name == "" && !isExactAsText(r.Column(r.Key[0])):
+		return "its key is of the type " + r.Column(r.Key[0]).Type + ", whose values no text is exact for, and rows of such tables cannot be written"
 	}
 	return g.untraced(e)
 }
+
+// isExactAsText reports whether a key's values are those of texts that the database makes of them and reads again.
+func isExactAsText(c *inspect.Column) bool {
+	switch c.Storage {
+	case descriptor.Text, descriptor.Int, descriptor.UUID, descriptor.Time, descriptor.Day, descriptor.Decimal:
+		return true
+	case descriptor.Bytes:
+		return c.Type != "" // else of any type
+	case descriptor.Float, descriptor.Bool, descriptor.JSON, descriptor.Held:
+	}
+	return false
+}
+
+// hasKey reports whether columns name the rows of an entity.
+func (e *entity) hasKey() bool { return e.Key.Name != "" || len(e.Key.Parts) > 0 }
 
 // whyKeyReadOnly says why rows of a table whose key has several columns cannot be written.
 func whyKeyReadOnly(r *inspect.Relation) string {
@@ -74,36 +84,13 @@ func whyKeyReadOnly(r *inspect.Relation) string {
 	return ""
 }
 
-func columnNames(r *inspect.Relation) (out []string) {
-	for _, c := range r.Columns {
-		out = append(out, c.Name)
-	}
-	return out
-}
-
-// isWritableName reports whether ent's builders take a name for what it is. They take some for calls of
-// functions, for aliases and for names that are quoted already.
-func isWritableName(name string) bool {
-	for _, part := range []string{"\"", "`", " AS ", " as ", "."} {
-		if strings.Contains(name, part) {
-			return false
-		}
-	}
-	for _, prefix := range []string{"DISTINCT", "ALL", "WITH ROLLUP"} {
-		if strings.HasPrefix(name, prefix) {
-			return false
-		}
-	}
-	return !strings.HasSuffix(name, "*") && !(strings.Contains(name, "(") && strings.Contains(name, ")"))
-}
-
 // untraced names a foreign key that deletes or changes rows with those of an entity, and along which nobody
-// could tell which: it leads to columns other than the key.
+// could tell which: it leads to columns other than the key, or to a key that is a text for callers alone.
 func (g *graph) untraced(e *entity) string {
 	for _, r := range g.found.Relations {
 		for _, f := range r.ForeignKeys {
-			if f.OnDelete != "" && g.of[g.found.Find(f.Schema, f.Table)] == e && (len(f.Columns) > 1 || !slices.Equal(f.Refers, e.source.Key)) {
-				return "deleting a row of it deletes or changes rows of " + r.Qualified() + " that refer to other columns than its key, which cannot be undone yet"
+			if f.OnDelete != "" && g.of[g.found.Find(f.Schema, f.Table)] == e && (e.Key.Name == "" || !slices.Equal(f.Refers, e.source.Key)) {
+				return "deleting a row of it deletes or changes rows of " + r.Qualified() + " along a foreign key that does not refer to an id, which cannot be undone yet"
 			}
 		}
 	}
@@ -122,7 +109,7 @@ func (e *entity) refer(one *toOne, hidden bool) {
 		Cascade: one.key.OnDelete == "CASCADE", SetNull: one.key.OnDelete == "SET NULL",
 	}
 	switch {
-	case !hidden && len(e.source.Key) > 0 && (e.Key.Name != "" || len(e.source.Key) > 1):
+	case !hidden && len(e.source.Key) > 0 && e.hasKey():
 		one.to.Referrers = append(one.to.Referrers, r)
 	case r.Cascade || r.SetNull:
 		one.to.Unexposed = append(one.to.Unexposed, descriptor.Unexposed{Table: e.Table, Column: one.column})

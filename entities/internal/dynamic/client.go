@@ -8,6 +8,7 @@ import (
 	"entgo.io/ent/dialect"
 
 	"github.com/koan-go/koan/entities/shim"
+	"github.com/koan-go/koan/framework/database/sqltext"
 )
 
 // client is one set's base client. Entities without code have no hooks besides the engine's, no
@@ -68,7 +69,16 @@ func (o overriding) Exec(ctx context.Context, query string, args, v any) error {
 	return o.bound.Exec(ctx, strings.Replace(query, ") VALUES (", ") OVERRIDING SYSTEM VALUE VALUES (", 1), args, v)
 }
 
+// bound has the names of the database in each statement, where ent's builders were given placeholders.
 type bound struct{ *tx }
+
+func (b bound) Query(ctx context.Context, query string, args, v any) error {
+	return b.tx.Query(ctx, sqltext.ReplacePlaceholders(query), args, v)
+}
+
+func (b bound) Exec(ctx context.Context, query string, args, v any) error {
+	return b.tx.Exec(ctx, sqltext.ReplacePlaceholders(query), args, v)
+}
 
 func (b bound) Tx(context.Context) (dialect.Tx, error) { return b, nil }
 func (b bound) Dialect() string                        { return b.dialect }

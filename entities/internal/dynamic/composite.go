@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
+	"time"
 
 	"entgo.io/ent/dialect"
 	entsql "entgo.io/ent/dialect/sql"
@@ -51,6 +53,10 @@ func (m *mutation) setID(id any) error {
 // others.
 func valueOfPart(c *descriptor.Column, text string) (any, error) {
 	switch {
+	case c.IsLoose() && c.Form == nil && c.Native == filter.Blob:
+		return shim.Bound{V: filter.BlobOf(text)}, nil
+	case c.IsLoose() && !fitsLoose(c, text):
+		return nil, fmt.Errorf("%q does not fit the column %s", text, c.Name)
 	case c.Form != nil || c.Native != "":
 	case c.Storage == descriptor.Int:
 		n, err := strconv.ParseInt(text, 10, 64)
@@ -61,6 +67,22 @@ func valueOfPart(c *descriptor.Column, text string) (any, error) {
 		return text, nil
 	}
 	return shim.Bound{V: text}, nil
+}
+
+// fitsLoose reports whether a text is a value of a type that SQLite itself does not enforce.
+func fitsLoose(c *descriptor.Column, text string) bool {
+	switch {
+	case c.Form != nil:
+		seen, err := c.Form.Show(text)
+		_, isTime := seen.(time.Time)
+		return err == nil && isTime
+	case c.Storage == descriptor.Day:
+		_, err := time.Parse(time.DateOnly, text)
+		return err == nil
+	case c.Storage == descriptor.Decimal:
+		return json.Valid([]byte(text)) && strings.Trim(text, "-+.0123456789eE") == ""
+	}
+	return true
 }
 
 // composite carries out a mutation of a row whose key has several columns, which ent's builders do not know. All

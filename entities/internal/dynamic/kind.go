@@ -72,6 +72,12 @@ func newKind(e *descriptor.Entity, o Options) *kind {
 		k.byColumn[c.Name] = len(k.slots)
 		k.slots = append(k.slots, s)
 	}
+	for i := range e.Key.Parts { // a single one is no field: the id alone says it
+		if name := e.Key.Parts[i].Name; len(e.Key.Parts) == 1 {
+			k.byColumn[name] = len(k.slots)
+			k.slots = append(k.slots, slot{column: name, name: "id", edge: -1})
+		}
+	}
 	return k
 }
 

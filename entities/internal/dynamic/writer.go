@@ -58,12 +58,12 @@ func (m writer) insert(ctx context.Context) error {
 		}
 		id.Value = key
 	}
-	schema, table := sqltext.SplitQualified(m.kind.entity.Table)
+	schema, table := placeholders(m.kind.entity.Table)
 	spec := sqlgraph.NewCreateSpec(table, id)
 	spec.Schema = schema
 	for i := range m.cells {
 		if c, s := &m.cells[i], &m.kind.slots[i]; c.change == put && !m.isShared(s) {
-			spec.SetField(s.column, s.kept, c.v)
+			spec.SetField(s.placeholder(), s.kept, c.v)
 		}
 	}
 	for i := range m.kind.edges {
@@ -100,7 +100,7 @@ func (m writer) overrides() bool {
 
 // keySpec describes the key's column to ent's builders.
 func (m writer) keySpec() *sqlgraph.FieldSpec {
-	return sqlgraph.NewFieldSpec(m.kind.entity.Key.Name, TypeOf(m.kind.entity.Key.Storage))
+	return sqlgraph.NewFieldSpec(sqltext.Placeholder(m.kind.entity.Key.Name), TypeOf(m.kind.entity.Key.Storage))
 }
 
 // update is the Save of a row that changes.
@@ -125,7 +125,7 @@ func (m writer) store(ctx context.Context) error {
 		return err
 	}
 	id.Value = key
-	schema, table := sqltext.SplitQualified(m.kind.entity.Table)
+	schema, table := placeholders(m.kind.entity.Table)
 	spec := sqlgraph.NewUpdateSpec(table, []string{id.Column}, id)
 	spec.Node.Schema = schema
 	spec.ScanValues = func(columns []string) ([]any, error) { return []any{new(any)}, nil }
@@ -140,11 +140,11 @@ func (m writer) store(ctx context.Context) error {
 		}
 		switch c := &m.cells[i]; c.change {
 		case put:
-			spec.SetField(s.column, s.kept, c.v)
+			spec.SetField(s.placeholder(), s.kept, c.v)
 		case added:
-			spec.AddField(s.column, s.kept, c.v)
+			spec.AddField(s.placeholder(), s.kept, c.v)
 		case cleared:
-			spec.ClearField(s.column, s.kept)
+			spec.ClearField(s.placeholder(), s.kept)
 		case unchanged:
 		}
 	}
@@ -201,7 +201,7 @@ func (m writer) delete(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		schema, table := sqltext.SplitQualified(m.kind.entity.Table)
+		schema, table := placeholders(m.kind.entity.Table)
 		spec := sqlgraph.NewDeleteSpec(table, id)
 		spec.Node.Schema = schema
 		spec.Predicate = func(s *sql.Selector) {
@@ -251,7 +251,7 @@ func (e *edge) spec(nodes []any) *sqlgraph.EdgeSpec {
 	key := &e.target.entity.Key
 	s := &sqlgraph.EdgeSpec{
 		Rel: relations[e.Relation], Inverse: e.Inverse,
-		Target: &sqlgraph.EdgeTarget{IDSpec: sqlgraph.NewFieldSpec(key.Name, TypeOf(key.Storage))},
+		Target: &sqlgraph.EdgeTarget{IDSpec: sqlgraph.NewFieldSpec(sqltext.Placeholder(key.Name), TypeOf(key.Storage))},
 	}
 	for _, node := range nodes {
 		s.Target.Nodes = append(s.Target.Nodes, node)
@@ -269,9 +269,24 @@ func (e *edge) spec(nodes []any) *sqlgraph.EdgeSpec {
 	default:
 		s.Columns, s.Inverse = []string{e.TargetKey}, false
 	}
-	s.Schema, s.Table = sqltext.SplitQualified(table)
+	for i, column := range s.Columns {
+		s.Columns[i] = sqltext.Placeholder(column)
+	}
+	s.Schema, s.Table = placeholders(table)
 	return s
 }
+
+// placeholders returns what ent's builders write for the schema and the name of a table.
+func placeholders(qualified string) (schema, table string) {
+	schema, table = sqltext.SplitQualified(qualified)
+	if schema != "" {
+		schema = sqltext.Placeholder(schema)
+	}
+	return schema, sqltext.Placeholder(table)
+}
+
+// placeholder is what ent's builders write for the slot's column.
+func (s *slot) placeholder() string { return sqltext.Placeholder(s.column) }
 
 // toMany reports whether an edge may lead to several rows.
 func (e *edge) toMany() bool { return e.Relation == descriptor.O2M || e.Relation == descriptor.M2M }

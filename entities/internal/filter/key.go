@@ -1,7 +1,10 @@
 package filter
 
 import (
+	"encoding/hex"
+	"slices"
 	"strconv"
+	"strings"
 
 	"entgo.io/ent/dialect"
 
@@ -28,17 +31,56 @@ func SelectKey(b *sqltext.Builder, key *descriptor.Column, named func(name strin
 			b.Raw("||','||")
 		}
 		p := &key.Parts[i]
+		if p.Native == Blob {
+			b.Raw("CASE WHEN typeof(")
+			named(p.Name)
+			b.Raw(")='blob' THEN '\\x'||lower(hex(")
+			named(p.Name)
+			b.Raw(")) ELSE ")
+			escapedText(b, named, p)
+			b.Raw(" END")
+			continue
+		}
 		if p.Storage == descriptor.Int && !p.IsLoose() || p.Storage == descriptor.UUID {
 			b.Raw("CAST(")
 			named(p.Name)
 			b.Raw(" AS TEXT)")
 			continue
 		}
-		b.Raw("replace(replace(CAST(")
-		named(p.Name)
-		b.Raw(" AS TEXT),'%','%25'),',','%2C')")
+		escapedText(b, named, p)
 	}
 	b.Raw(")")
+}
+
+// escapedText appends a part of a key as a text in which nothing is a separator.
+func escapedText(b *sqltext.Builder, named func(name string), p *descriptor.Column) {
+	b.Raw("replace(replace(CAST(")
+	named(p.Name)
+	b.Raw(" AS TEXT),'%','%25'),',','%2C')")
+}
+
+// Blob is the type of a key's column that has bytes on SQLite. They are written as PostgreSQL writes its own: `\xdead`.
+const Blob = "BLOB"
+
+// BlobOf returns what a key's column of bytes has for a text: itself where it names no bytes.
+func BlobOf(text string) any {
+	if digits, ok := strings.CutPrefix(text, `\x`); ok && strings.ToLower(digits) == digits {
+		if raw, err := hex.DecodeString(digits); err == nil {
+			return raw
+		}
+	}
+	return text
+}
+
+// isReadAgain reports whether the database may take two texts for one value of a key: 1.5 and 1.50, or a day in two
+// ways of writing it. A row has one id alone, so that the text is compared, too.
+func isReadAgain(key *descriptor.Column) bool {
+	return slices.ContainsFunc(key.Parts, func(p descriptor.Column) bool {
+		if p.Storage == descriptor.Bytes {
+			return p.Native == Blob || !p.IsLoose() // else it is a text already
+		}
+		return p.Native != "" || p.Form != nil || p.Storage != descriptor.Text && p.Storage != descriptor.Int && p.Storage != descriptor.UUID
+	})
 }
 
 // jsonColumn appends a column of JSON: an array of PostgreSQL is made such.
@@ -93,9 +135,15 @@ func keyIn(b *sqltext.Builder, named func(string), key *descriptor.Column, value
 		b.Raw(" IN (").List(values).Raw(")")
 		return
 	}
+	if isReadAgain(key) {
+		b.Raw("(")
+		SelectKey(b, key, named)
+		b.Raw(" IN (").List(values).Raw(") AND ")
+		defer b.Raw(")")
+	}
 	tuple(b, func(p *descriptor.Column) { comparedPart(b, named, p) }, key)
 	before, after := " IN (", ")"
-	if b.Dialect.Name() == dialect.SQLite {
+	if b.Dialect.Name() == dialect.SQLite && len(key.Parts) > 1 { // which takes no list of tuples
 		before = " IN (VALUES "
 	}
 	b.Raw(before)
@@ -135,6 +183,11 @@ func keyParts(b *sqltext.Builder, named func(string), key *descriptor.Column, op
 		b.Raw("=")
 		bindPart(b, &key.Parts[i], parts[i])
 	}
+	if isReadAgain(key) {
+		b.Raw(" AND ")
+		SelectKey(b, key, named)
+		b.Raw("=").Arg(descriptor.JoinKey(parts))
+	}
 	b.Raw(")")
 }
 
@@ -153,7 +206,7 @@ func tuple(b *sqltext.Builder, part func(*descriptor.Column), key *descriptor.Co
 
 // comparedPart appends a part as it is compared: as a text where SQLite may have kept it as anything.
 func comparedPart(b *sqltext.Builder, named func(string), p *descriptor.Column) {
-	if p.Storage == descriptor.Bytes && b.Dialect.Name() == dialect.SQLite {
+	if p.Storage == descriptor.Bytes && p.Native != Blob && b.Dialect.Name() == dialect.SQLite {
 		b.Raw("CAST(")
 		named(p.Name)
 		b.Raw(" AS TEXT)")
@@ -167,12 +220,25 @@ func bindPart(b *sqltext.Builder, p *descriptor.Column, text string) {
 		b.Arg(n)
 		return
 	}
+	if p.Native == Blob {
+		b.Arg(BlobOf(text))
+		return
+	}
 	if p.Native != "" {
 		before, after := b.Dialect.Native(p.Native)
 		b.Raw(before).Arg(text).Raw(after)
 		return
 	}
 	b.Arg(text)
+}
+
+// PartValue returns what the column of a key's only part has for an id.
+func PartValue(key *descriptor.Column, id any) any {
+	text := keyValues(key, id)[0]
+	if key.Parts[0].Native == Blob {
+		return BlobOf(text)
+	}
+	return text
 }
 
 // keyValues returns the values of an id, which Key has checked; an id that was none finds nothing.
@@ -197,9 +263,13 @@ func partedKey(key *descriptor.Column, v any) (string, bool) {
 		return "", false
 	}
 	for i := range key.Parts {
-		if _, err := strconv.ParseInt(parts[i], 10, 64); err != nil && key.Parts[i].Storage == descriptor.Int && !key.Parts[i].IsLoose() {
-			return "", false
+		if p := &key.Parts[i]; p.Storage == descriptor.Int && !p.IsLoose() {
+			n, err := strconv.ParseInt(parts[i], 10, 64)
+			if err != nil {
+				return "", false
+			}
+			parts[i] = strconv.FormatInt(n, 10)
 		}
 	}
-	return text, true
+	return descriptor.JoinKey(parts), true
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/framework/database/sqltext"
@@ -14,6 +15,9 @@ import (
 // sampled is how many rows are looked at of a table whose declared types leave open how values are
 // kept.
 const sampled = 1000
+
+// lookingTime bounds how long the rows of a relation are looked at: a view may take hours for its first one.
+const lookingTime = 2 * time.Second
 
 // sample decides how the columns of a relation keep values whose types leave that open. SQLite has no
 // type for times: they are texts in one of several forms, or numbers. A column whose rows have one
@@ -28,7 +32,7 @@ func (s *sqliteFile) sample(ctx context.Context, r *Relation) error {
 	}
 	if len(open) == 0 {
 		if r.Kind == View { // which may name what is not there any more
-			return each(ctx, s, func(*sql.Rows) error { return nil }, "SELECT 1 FROM "+string(sqltext.AppendName(nil, r.Name))+" LIMIT 1")
+			return s.compile(ctx, "SELECT 1 FROM "+string(sqltext.AppendName(nil, r.Name)))
 		}
 		return nil
 	}
@@ -41,7 +45,9 @@ func (s *sqliteFile) sample(ctx context.Context, r *Relation) error {
 		query = fmt.Appendf(query, "typeof(t.%[1]s),CASE WHEN typeof(t.%[1]s)='text' THEN substr(t.%[1]s,1,64) END", sqltext.AppendName(nil, c.Name))
 	}
 	query = fmt.Appendf(query, " FROM %s AS t LIMIT %d", sqltext.AppendName(nil, r.Name), sampled)
-	err := each(ctx, s, func(rows *sql.Rows) error {
+	looking, done := context.WithTimeout(ctx, lookingTime)
+	defer done()
+	err := each(looking, s, func(rows *sql.Rows) error {
 		values := make([]sql.NullString, 2*len(open))
 		into := make([]any, len(values))
 		for i := range values {
@@ -55,6 +61,9 @@ func (s *sqliteFile) sample(ctx context.Context, r *Relation) error {
 		}
 		return nil
 	}, string(query))
+	if looking.Err() != nil && ctx.Err() == nil { // of a slow view: what was seen until then
+		err = nil
+	}
 	for i, c := range open {
 		found[i].decide(c)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/database/sqltext"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -277,7 +278,7 @@ func (t models) write(ctx context.Context, id any, m *model.Values, ifVersion *i
 	}
 	var where []func(*sql.Selector)
 	if ifVersion != nil {
-		where = append(where, sql.FieldEQ(t.k.Entity.VersionColumn, *ifVersion))
+		where = append(where, sql.FieldEQ(sqltext.Placeholder(t.k.Entity.VersionColumn), *ifVersion))
 	}
 	w := t.k.Update(t.Ent, id, where...)
 	if err := m.Apply(t.k, w, false); err != nil {

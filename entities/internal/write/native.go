@@ -7,6 +7,7 @@ import (
 	"entgo.io/ent"
 
 	"github.com/koan-go/koan/entities/internal/account"
+	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/mutation"
 	"github.com/koan-go/koan/entities/internal/read"
@@ -50,10 +51,13 @@ func (t rowWriter) prepare(ctx context.Context, m *model.Values) (*prepared, err
 	p := &prepared{model: m, fresh: true, row: row}
 	if id, ok := t.k.ID(w.Mutation); ok {
 		p.id = id
-		if len(t.k.Entity.Key.Parts) > 0 { // it is a part of the row
-			return p, nil
+		switch key := &t.k.Entity.Key; len(key.Parts) {
+		case 0:
+			p.row = append(statement.Row{{Column: key.Name, V: t.k.BoundID(id)}}, row...)
+		case 1:
+			p.row = append(statement.Row{{Column: key.Parts[0].Name, V: filter.PartValue(key, t.k.BoundID(id))}}, row...)
+		default: // they are parts of the row
 		}
-		p.row = append(statement.Row{{Column: t.k.Entity.Key.Name, V: t.k.BoundID(id)}}, row...)
 	}
 	return p, nil
 }

@@ -294,7 +294,7 @@ func (t *Tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Re
 		return nil, err
 	}
 	result, err := t.run().ExecContext(ctx, query, args...)
-	return result, t.noteError(err)
+	return result, t.noteError(endOf(ctx, err))
 }
 
 // QueryContext implements database.Querier.
@@ -303,7 +303,16 @@ func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.
 		return nil, err
 	}
 	rows, err := t.run().QueryContext(ctx, query, args...)
-	return rows, t.noteError(err)
+	return rows, t.noteError(endOf(ctx, err))
+}
+
+// endOf says of a statement that failed when its call had ended that this is why: PostgreSQL calls it a request of
+// the user's, as if somebody else had asked for it.
+func endOf(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil {
+		return err
+	}
+	return errors.Join(err, ctx.Err())
 }
 
 // Driver implements database.Tx.

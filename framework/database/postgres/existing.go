@@ -39,6 +39,9 @@ func OpenExisting(ctx context.Context, url, app string, readOnly bool) (*Existin
 	set("application_name", app)
 	set("statement_timeout", statementTime)
 	config.RuntimeParams["timezone"] = "UTC" // in which times without a zone are read, and buckets cut
+	for key, value := range map[string]string{"datestyle": "ISO", "intervalstyle": "postgres", "bytea_output": "hex"} {
+		config.RuntimeParams[key] = value // ids have keys as the server writes them
+	}
 	if readOnly {
 		config.RuntimeParams["default_transaction_read_only"] = "on"
 	}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/framework/fault"
+)
+
+// keyType is a type of a key with SQL literals of three values of it, their ids, and another way to write the first
+// one that the database takes for the same value, "" where there is none.
+type keyType struct {
+	name, declared string
+	values, ids    [3]string
+	alias          string
+}
+
+var keyTypes = map[bool][]keyType{
+	false: {
+		{"enum", "TEXT CHECK (k IN ('small', 'big,1', 'so 5%'))", [3]string{"'small'", "'big,1'", "'so 5%'"}, [3]string{"small", "big,1", "so 5%"}, ""},
+		{"day", "DATE", [3]string{"'2024-02-29'", "'1999-12-31'", "'2030-01-01'"}, [3]string{"2024-02-29", "1999-12-31", "2030-01-01"}, ""},
+		{"time", "DATETIME", [3]string{"'2024-02-29 08:00:00'", "'1999-12-31 23:59:59'", "'2030-01-01 00:00:00'"}, [3]string{"2024-02-29 08:00:00", "1999-12-31 23:59:59", "2030-01-01 00:00:00"}, ""},
+		{"decimal", "DECIMAL(10, 2)", [3]string{"1.5", "-20", "0.07"}, [3]string{"1.5", "-20", "0.07"}, "1.50"},
+		{"bytes", "BLOB", [3]string{"x'00ff2c25'", "x''", "x'41'"}, [3]string{`\x00ff2c25`, `\x`, `\x41`}, `\x00FF2C25`},
+	},
+	true: {
+		{"enum", "size", [3]string{"'small'", "'big,1'", "'so 5%'"}, [3]string{"small", "big%2C1", "so 5%25"}, ""},
+		{"day", "date", [3]string{"'2024-02-29'", "'1999-12-31'", "'infinity'"}, [3]string{"2024-02-29", "1999-12-31", "infinity"}, "20240229"},
+		{"time", "timestamptz", [3]string{"'2024-02-29 08:00:00.123456+02'", "'1999-12-31 23:59:59Z'", "'2030-01-01Z'"}, [3]string{"2024-02-29 06:00:00.123456+00", "1999-12-31 23:59:59+00", "2030-01-01 00:00:00+00"}, "2024-02-29 08:00:00.123456+02"},
+		{"plain_time", "timestamp(3)", [3]string{"'2024-02-29 08:00:00.5'", "'1999-12-31 23:59:59'", "'2030-01-01'"}, [3]string{"2024-02-29 08:00:00.5", "1999-12-31 23:59:59", "2030-01-01 00:00:00"}, "2024-02-29T08:00:00.500"},
+		{"hour", "time", [3]string{"'08:00'", "'23:59:59.25'", "'00:00'"}, [3]string{"08:00:00", "23:59:59.25", "00:00:00"}, "08:00"},
+		{"span", "interval", [3]string{"'1 day 2 hours'", "'1 mon'", "'-1 sec'"}, [3]string{"1 day 02:00:00", "1 mon", "-00:00:01"}, "26:00:00"},
+		{"decimal", "numeric(10, 2)", [3]string{"1.5", "-20", "0.07"}, [3]string{"1.50", "-20.00", "0.07"}, "1.5"},
+		{"exact", "numeric", [3]string{"12345678901234567890.10", "-0.000000000000000000001", "'NaN'"}, [3]string{"12345678901234567890.10", "-0.000000000000000000001", "NaN"}, "12345678901234567890.1"},
+		{"bytes", "bytea", [3]string{`'\x00ff2c25'`, `'\x'`, `'\x41'`}, [3]string{`\x00ff2c25`, `\x`, `\x41`}, `\x00FF2C25`},
+		{"address", "inet", [3]string{"'10.0.0.1'", "'::1'", "'10.0.0.0/8'"}, [3]string{"10.0.0.1/32", "::1/128", "10.0.0.0/8"}, "10.0.0.1"},
+	},
+}
+
+func (k *keyType) schema() string {
+	enum := ""
+	if k.declared == "size" {
+		enum = "CREATE TYPE size AS ENUM ('small', 'big,1', 'so 5%');\n"
+	}
+	bare, _, _ := strings.Cut(k.declared, " CHECK")
+	return enum + fmt.Sprintf(`CREATE TABLE keys (k %s PRIMARY KEY, note VARCHAR(20));
+CREATE TABLE links (id INTEGER PRIMARY KEY, k %s REFERENCES keys);
+INSERT INTO keys VALUES (%s, 'first'), (%s, 'second');
+INSERT INTO links VALUES (1, %[3]s)`, k.declared, bare, k.values[0], k.values[1])
+}
+
+// Rows are read, written, deleted, linked and undone by a key of every type that texts are exact for.
+func TestKeysOfEveryType(t *testing.T) {
+	for _, onPostgreSQL := range []bool{false, true} {
+		for _, k := range keyTypes[onPostgreSQL] {
+			t.Run(map[bool]string{false: "SQLite", true: "PostgreSQL"}[onPostgreSQL]+"/"+k.name, func(t *testing.T) {
+				place, db := foreign(t, k.schema(), onPostgreSQL)
+				_, err := db.Exec("PRAGMA foreign_keys = 1")
+				require.True(t, err == nil || onPostgreSQL)
+				i, err := start(t, map[string]string{"database": place, "readOnly": "false", "approval.mode": "never"})
+				require.NoError(t, err)
+				quoted := func(id string) string { return string(encode(t, id)) }
+				row := func(id string) map[string]any {
+					return does(t, i, "koan::Key.get-by-id", `{"id":`+quoted(id)+`}`)
+				}
+				dump := func() []string {
+					return store{db: db}.list(t, "SELECT CAST(k AS TEXT) || ':' || note FROM keys UNION ALL SELECT CAST(id AS TEXT) || '>' || CAST(k AS TEXT) FROM links ORDER BY 1")
+				}
+				note := func(literal string) []string {
+					return store{db: db}.list(t, "SELECT note FROM keys WHERE k = "+literal)
+				}
+				before := dump()
+
+				require.Equal(t, map[string]any{"id": k.ids[0], "note": "first"}, row(k.ids[0]))
+				require.Equal(t, "second", row(k.ids[1])["note"])
+				require.EqualValues(t, 1, does(t, i, "koan::Key.count", `{"filter":{"id":`+quoted(k.ids[1])+`}}`)["count"])
+				require.EqualValues(t, 2, does(t, i, "koan::Key.count", `{"filter":{"id":{"$in":[`+quoted(k.ids[1])+`,`+quoted(k.ids[0])+`,`+quoted(k.ids[2])+`]}}}`)["count"])
+				require.Equal(t, k.ids[0], does(t, i, "koan::Link.get-by-id", `{"id":"1","with":"key"}`)["key"].(map[string]any)["id"])
+				require.Len(t, does(t, i, "koan::Key.get-by-id", `{"id":`+quoted(k.ids[0])+`,"with":"links"}`)["links"], 1)
+				if k.alias != "" { // else one row would have two ids in a run
+					f := refused(t, i, "koan::Key.patch", `{"id":`+quoted(k.alias)+`,"changes":{"note":"alias"}}`)
+					require.Equal(t, fault.NotFound, f.Code, "%v", f)
+				}
+				require.Equal(t, fault.Conflict, refused(t, i, "koan::Key.delete", `{"id":`+quoted(k.ids[0])+`}`).Code, "a link refers to it")
+				require.Equal(t, fault.Conflict, refused(t, i, "koan::Key.create", `{"model":{"id":`+quoted(k.ids[1])+`,"note":"again"}}`).Code)
+
+				ids := fmt.Sprintf("const [a, b, c] = [%s, %s, %s];\n", quoted(k.ids[0]), quoted(k.ids[1]), quoted(k.ids[2]))
+				did := script(t, i, ids+`const { Key } = SDK.Entities;
+const made = Key.create({ id: c, note: "third" });
+if (made.id !== c) throw new Error("made " + made.id);
+Key.patch(a, { note: "changed" });
+Key.upsert({ id: c, note: "twice" });
+Key.delete(b);`, nil)
+				require.Equal(t, []string{"twice"}, note(k.values[2]), "%v", did)
+				require.Equal(t, []string{"changed"}, note(k.values[0]))
+				require.Empty(t, note(k.values[1]))
+				_, err = call(t, i, "code::koan.undo", map[string]any{"runId": did["runId"]})
+				require.NoError(t, err)
+				require.Equal(t, before, dump())
+				require.EqualValues(t, 1, does(t, i, "koan::Key.delete-many", `{"ids":[`+quoted(k.ids[1])+`,`+quoted(k.ids[2])+`]}`)["deleted"])
+			})
+		}
+	}
+}
+
+// Keys of the other types are read-only, and the start says why.
+func TestKeysThatNoTextIsExactFor(t *testing.T) {
+	onBoth(t, func(onPostgreSQL bool) string {
+		if onPostgreSQL {
+			return "CREATE TABLE ratios (k double precision PRIMARY KEY, note text); CREATE TABLE flags (k boolean PRIMARY KEY, note text)"
+		}
+		return "CREATE TABLE ratios (k REAL PRIMARY KEY, note TEXT); CREATE TABLE flags (k BOOLEAN PRIMARY KEY, note TEXT)"
+	}, func(t *testing.T, place string, _ bool) {
+		i, err := start(t, map[string]string{"database": place, "readOnly": "false"})
+		require.NoError(t, err)
+		report := strings.Join(i.Report(), "\n")
+		for _, table := range []string{"ratios", "flags"} {
+			require.Contains(t, report, table+": its key is of the type ")
+		}
+		require.Equal(t, fault.ToolNotFound, refused(t, i, "koan::Ratio.delete", `{"id":"1"}`).Code)
+	})
+}
