@@ -43,9 +43,6 @@ func settingsOf(t *testing.T, rows []row) []koantest.Setting {
 			out = append(out, koantest.Setting{Key: key + "url", Value: r.url})
 		} else {
 			out = append(out, koantest.Setting{Key: key + "command", Value: string(command)}, koantest.Setting{Key: key + "env." + modeVariable, Value: r.mode})
-			if r.settings["startMs"] == "" { // tests that are not about it wait for a process on a busy machine
-				out = append(out, koantest.Setting{Key: key + "startMs", Value: "60000"})
-			}
 		}
 		for name, value := range r.settings {
 			out = append(out, koantest.Setting{Key: key + name, Value: value})

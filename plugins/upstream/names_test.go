@@ -97,11 +97,7 @@ func clientFile(t *testing.T, names ...string) koantest.Setting {
 // A server has one name in any script: below SDK.Servers, as a module, in discovery, searches and rules.
 func TestServersWithNamesInAllScripts(t *testing.T) {
 	t.Parallel()
-	settings := []koantest.Setting{clientFile(t, "сервер", "ссылка", "données", "$x", "", "..."), {Key: "upstreams.сервер.effects.work", Value: "read"}}
-	for _, name := range []string{"сервер", "ссылка", "données", "$x", "---"} {
-		settings = append(settings, koantest.Setting{Key: "upstreams." + name + ".startMs", Value: "60000"})
-	}
-	kit := koantest.New(t, framework.App{Name: "names"}, settings...)
+	kit := koantest.New(t, framework.App{Name: "names"}, clientFile(t, "сервер", "ссылка", "données", "$x", "", "..."), koantest.Setting{Key: "upstreams.сервер.effects.work", Value: "read"})
 	for _, name := range []string{"сервер", "ссылка", "données", "$x"} {
 		require.JSONEq(t, `"done"`, string(kit.Run("SDK.Servers."+name+".work({})", koantest.Input{}).Result), name)
 		require.JSONEq(t, `"done"`, string(kit.Run(`import { work } from "@codemode/servers/`+name+`"; export default await work({});`, koantest.Input{}).Result), name)

@@ -69,15 +69,15 @@ func (o overriding) Exec(ctx context.Context, query string, args, v any) error {
 	return o.bound.Exec(ctx, strings.Replace(query, ") VALUES (", ") OVERRIDING SYSTEM VALUE VALUES (", 1), args, v)
 }
 
-// bound has the names of the database in each statement, where ent's builders were given placeholders.
+// bound has the names of the database in each statement, where ent's builders were given encoded ones.
 type bound struct{ *tx }
 
 func (b bound) Query(ctx context.Context, query string, args, v any) error {
-	return b.tx.Query(ctx, sqltext.ReplacePlaceholders(query), args, v)
+	return b.tx.Query(ctx, sqltext.DecodeNames(query), args, v)
 }
 
 func (b bound) Exec(ctx context.Context, query string, args, v any) error {
-	return b.tx.Exec(ctx, sqltext.ReplacePlaceholders(query), args, v)
+	return b.tx.Exec(ctx, sqltext.DecodeNames(query), args, v)
 }
 
 func (b bound) Tx(context.Context) (dialect.Tx, error) { return b, nil }

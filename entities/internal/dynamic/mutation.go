@@ -43,9 +43,9 @@ func (m *mutation) OldField(ctx context.Context, column string) (v ent.Value, er
 	if err != nil {
 		return nil, err
 	}
-	schema, table := placeholders(m.kind.entity.Table)
+	schema, table := encodedTable(m.kind.entity.Table)
 	b := sql.Dialect(m.tx.dialect)
-	query, args := b.Select(sqltext.Placeholder(column)).From(b.Table(table).Schema(schema)).Where(sql.EQ(sqltext.Placeholder(m.kind.entity.Key.Name), key)).Query()
+	query, args := b.Select(sqltext.EncodeName(column)).From(b.Table(table).Schema(schema)).Where(sql.EQ(sqltext.EncodeName(m.kind.entity.Key.Name), key)).Query()
 	var rows sql.Rows
 	if err := m.tx.Query(ctx, query, args, &rows); err != nil {
 		return nil, err

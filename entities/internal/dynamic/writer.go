@@ -58,12 +58,12 @@ func (m writer) insert(ctx context.Context) error {
 		}
 		id.Value = key
 	}
-	schema, table := placeholders(m.kind.entity.Table)
+	schema, table := encodedTable(m.kind.entity.Table)
 	spec := sqlgraph.NewCreateSpec(table, id)
 	spec.Schema = schema
 	for i := range m.cells {
 		if c, s := &m.cells[i], &m.kind.slots[i]; c.change == put && !m.isShared(s) {
-			spec.SetField(s.placeholder(), s.kept, c.v)
+			spec.SetField(s.encoded(), s.kept, c.v)
 		}
 	}
 	for i := range m.kind.edges {
@@ -100,7 +100,7 @@ func (m writer) overrides() bool {
 
 // keySpec describes the key's column to ent's builders.
 func (m writer) keySpec() *sqlgraph.FieldSpec {
-	return sqlgraph.NewFieldSpec(sqltext.Placeholder(m.kind.entity.Key.Name), TypeOf(m.kind.entity.Key.Storage))
+	return sqlgraph.NewFieldSpec(sqltext.EncodeName(m.kind.entity.Key.Name), TypeOf(m.kind.entity.Key.Storage))
 }
 
 // update is the Save of a row that changes.
@@ -125,7 +125,7 @@ func (m writer) store(ctx context.Context) error {
 		return err
 	}
 	id.Value = key
-	schema, table := placeholders(m.kind.entity.Table)
+	schema, table := encodedTable(m.kind.entity.Table)
 	spec := sqlgraph.NewUpdateSpec(table, []string{id.Column}, id)
 	spec.Node.Schema = schema
 	spec.ScanValues = func(columns []string) ([]any, error) { return []any{new(any)}, nil }
@@ -140,11 +140,11 @@ func (m writer) store(ctx context.Context) error {
 		}
 		switch c := &m.cells[i]; c.change {
 		case put:
-			spec.SetField(s.placeholder(), s.kept, c.v)
+			spec.SetField(s.encoded(), s.kept, c.v)
 		case added:
-			spec.AddField(s.placeholder(), s.kept, c.v)
+			spec.AddField(s.encoded(), s.kept, c.v)
 		case cleared:
-			spec.ClearField(s.placeholder(), s.kept)
+			spec.ClearField(s.encoded(), s.kept)
 		case unchanged:
 		}
 	}
@@ -201,7 +201,7 @@ func (m writer) delete(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		schema, table := placeholders(m.kind.entity.Table)
+		schema, table := encodedTable(m.kind.entity.Table)
 		spec := sqlgraph.NewDeleteSpec(table, id)
 		spec.Node.Schema = schema
 		spec.Predicate = func(s *sql.Selector) {
@@ -251,7 +251,7 @@ func (e *edge) spec(nodes []any) *sqlgraph.EdgeSpec {
 	key := &e.target.entity.Key
 	s := &sqlgraph.EdgeSpec{
 		Rel: relations[e.Relation], Inverse: e.Inverse,
-		Target: &sqlgraph.EdgeTarget{IDSpec: sqlgraph.NewFieldSpec(sqltext.Placeholder(key.Name), TypeOf(key.Storage))},
+		Target: &sqlgraph.EdgeTarget{IDSpec: sqlgraph.NewFieldSpec(sqltext.EncodeName(key.Name), TypeOf(key.Storage))},
 	}
 	for _, node := range nodes {
 		s.Target.Nodes = append(s.Target.Nodes, node)
@@ -270,23 +270,23 @@ func (e *edge) spec(nodes []any) *sqlgraph.EdgeSpec {
 		s.Columns, s.Inverse = []string{e.TargetKey}, false
 	}
 	for i, column := range s.Columns {
-		s.Columns[i] = sqltext.Placeholder(column)
+		s.Columns[i] = sqltext.EncodeName(column)
 	}
-	s.Schema, s.Table = placeholders(table)
+	s.Schema, s.Table = encodedTable(table)
 	return s
 }
 
-// placeholders returns what ent's builders write for the schema and the name of a table.
-func placeholders(qualified string) (schema, table string) {
+// encodedTable returns what ent's builders write for the schema and the name of a table.
+func encodedTable(qualified string) (schema, table string) {
 	schema, table = sqltext.SplitQualified(qualified)
 	if schema != "" {
-		schema = sqltext.Placeholder(schema)
+		schema = sqltext.EncodeName(schema)
 	}
-	return schema, sqltext.Placeholder(table)
+	return schema, sqltext.EncodeName(table)
 }
 
-// placeholder is what ent's builders write for the slot's column.
-func (s *slot) placeholder() string { return sqltext.Placeholder(s.column) }
+// encoded is what ent's builders write for the slot's column.
+func (s *slot) encoded() string { return sqltext.EncodeName(s.column) }
 
 // toMany reports whether an edge may lead to several rows.
 func (e *edge) toMany() bool { return e.Relation == descriptor.O2M || e.Relation == descriptor.M2M }

@@ -278,7 +278,7 @@ func (t models) write(ctx context.Context, id any, m *model.Values, ifVersion *i
 	}
 	var where []func(*sql.Selector)
 	if ifVersion != nil {
-		where = append(where, sql.FieldEQ(sqltext.Placeholder(t.k.Entity.VersionColumn), *ifVersion))
+		where = append(where, sql.FieldEQ(sqltext.EncodeName(t.k.Entity.VersionColumn), *ifVersion))
 	}
 	w := t.k.Update(t.Ent, id, where...)
 	if err := m.Apply(t.k, w, false); err != nil {

@@ -6,11 +6,11 @@ import (
 )
 
 // ent's builders take some names for calls of functions, for aliases, modifiers or names that are quoted already,
-// and don't double a quotation mark. They get a placeholder for each name that isn't a plain word, and the statement
+// and don't double a quotation mark. They get an encoded name for each that isn't a plain word, and the statement
 // gets the name itself where it is sent.
 
-// Placeholder returns what ent's builders write for a name of a database: a plain word itself.
-func Placeholder(name string) string {
+// EncodeName returns what ent's builders write for a name of a database: a plain word itself.
+func EncodeName(name string) string {
 	if isPlainWord(name) {
 		return name
 	}
@@ -28,15 +28,15 @@ func isPlainWord(name string) bool {
 	return name != "" && !strings.HasPrefix(name, "DISTINCT") && !strings.HasPrefix(name, "ALL")
 }
 
-// ReplacePlaceholders returns a statement of ent's with the names themselves, quoted.
-func ReplacePlaceholders(statement string) string {
+// DecodeNames returns a statement of ent's with the names themselves, quoted.
+func DecodeNames(statement string) string {
 	if !strings.Contains(statement, schemaMark) {
 		return statement
 	}
 	parts := strings.Split(statement, schemaMark)
 	out := make([]byte, 0, len(statement))
 	for i, part := range parts {
-		if i%2 == 0 { // the quotation marks around a placeholder are ent's
+		if i%2 == 0 { // the quotation marks around an encoded name are ent's
 			if i > 0 {
 				part = part[1:]
 			}
