@@ -278,7 +278,11 @@ func (t models) write(ctx context.Context, id any, m *model.Values, ifVersion *i
 	}
 	var where []func(*sql.Selector)
 	if ifVersion != nil {
-		where = append(where, sql.FieldEQ(sqltext.EncodeName(t.k.Entity.VersionColumn), *ifVersion))
+		where = append(where, func(s *sql.Selector) { // the column by its quoted name, which ent's builders would take for something else
+			s.Where(sql.P(func(b *sql.Builder) {
+				b.WriteString(string(sqltext.AppendName(nil, t.k.Entity.VersionColumn))).WriteOp(sql.OpEQ).Arg(*ifVersion)
+			}))
+		})
 	}
 	w := t.k.Update(t.Ent, id, where...)
 	if err := m.Apply(t.k, w, false); err != nil {
