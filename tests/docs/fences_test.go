@@ -19,6 +19,7 @@ var goFence = regexp.MustCompile("(?m)(?:^<!-- frame: (.+) -->\n+)?^```go\n((?:.
 // elsewhere are names of frames for what is not compiled here, and why.
 var elsewhere = map[string]string{
 	"existing project": "tests/existing compares it word for word with what it builds",
+	"tutorial":         "TestTutorial builds it",
 	"injected":         "no schemas here have code generated with entc.Dependency, which makes the field",
 }
 

@@ -99,6 +99,7 @@ func TestPluginCallThatTakesTooLong(t *testing.T) {
 	a := withNap(t)
 	a.env = append(a.env, "KOAN_JOURNAL_EXPOSE=true")
 	p := a.serve("--server.toolTimeoutMs", "300")
+	require.Eventually(t, func() bool { return p.execute("SDK.Nap.take({ms: 1})").Success }, time.Minute, 100*time.Millisecond, "its process is ready: else nothing was sent")
 	for tool, retry := range map[string]fault.Retry{"nap.take": fault.Safe, "nap.elsewhere": fault.Never} {
 		r := p.tool(tool, map[string]any{"ms": 20000})
 		var failure struct {

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,7 +25,7 @@ func TestReadme(t *testing.T) {
 	require.NoError(t, err)
 	r := newReader(t, root)
 	typed, section, shown := map[string]int{}, "", []string(nil)
-	for _, b := range readme(t) {
+	for _, b := range blocks(t, "../../README.md") {
 		if b.section != section {
 			section, r.dir = b.section, root
 		}
@@ -61,7 +62,7 @@ func TestReadme(t *testing.T) {
 // paths are the sections whose commands are typed.
 var paths = map[string]bool{"Which five minutes": true, "A database that exists": true, "An app of your own": true, "MCP servers": true}
 
-// block is a fenced block of the README.
+// block is a fenced block of a page.
 type block struct {
 	section  string // its "## " heading
 	before   string // the paragraph before it
@@ -72,9 +73,10 @@ type block struct {
 // comment is what a reader of the page does not see.
 var comment = regexp.MustCompile(`(?s)<!--.*?-->`)
 
-func readme(t *testing.T) (out []block) {
+// blocks are those of a page, in their order.
+func blocks(t *testing.T, page string) (out []block) {
 	t.Helper()
-	raw, err := os.ReadFile("../../README.md")
+	raw, err := os.ReadFile(page)
 	require.NoError(t, err)
 	parts := strings.Split("\n"+string(raw), "\n```")
 	section := ""
@@ -91,26 +93,39 @@ func readme(t *testing.T) (out []block) {
 	return out
 }
 
-// reader runs the commands of the README.
+// reader runs the commands of a page.
 type reader struct {
 	*testing.T
 	dir  string
 	env  []string
 	home string            // stands for the folder that has the checkout
-	ids  map[string]string // what stands for an id of the README here, by its first 13 characters
+	ids  map[string]string // what stands for an id of the page here, by its first 13 characters
 	seen strings.Builder   // what was typed, and what was compared
+	http string            // stands for the address at which the page serves
 }
 
 // newReader returns a reader in the checkout, whose own folders are empty.
 func newReader(t *testing.T, root string) *reader {
-	r := &reader{T: t, dir: root, env: os.Environ(), home: t.TempDir(), ids: map[string]string{}}
+	r := &reader{T: t, dir: root, env: os.Environ(), home: t.TempDir(), ids: map[string]string{}, http: freeAddress(t)}
 	for _, name := range []string{"XDG_DATA_HOME", "XDG_CONFIG_HOME"} {
 		r.env = append(r.env, name+"="+t.TempDir())
 	}
 	return r
 }
 
-// beside are the folders that the README makes beside the checkout.
+// freeAddress returns an address of this machine at which nobody listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	return l.Addr().String()
+}
+
+// servedAt is where pages serve.
+const servedAt = "127.0.0.1:8080"
+
+// beside are the folders that pages make beside the checkout.
 var beside = regexp.MustCompile(`(?:\$PWD/)?\.\./(errands|shop|gateway)\b`)
 
 // compared reports whether the lines of a text, in their order, are among those of one block that
@@ -135,7 +150,7 @@ func (r *reader) compared(text string) bool {
 func (r *reader) bash(commands string, in io.Reader) string {
 	r.Helper()
 	dir := r.TempDir()
-	commands = beside.ReplaceAllString(commands, r.home+"/$1")
+	commands = strings.ReplaceAll(beside.ReplaceAllString(commands, r.home+"/$1"), servedAt, r.http)
 	cmd := exec.CommandContext(r.Context(), "bash", "-euo", "pipefail", "-c", commands+"\npwd > "+dir+"/cwd; env -0 > "+dir+"/env")
 	cmd.Dir, cmd.Env, cmd.Stdin = r.dir, r.env, in
 	out, err := cmd.CombinedOutput()
@@ -176,7 +191,9 @@ func (r *reader) file(b block) {
 	r.Helper()
 	name := quotedPath.FindStringSubmatch(b.before)
 	require.NotNil(r, name, b.before)
-	require.NoError(r, os.WriteFile(filepath.Join(r.dir, name[1]), []byte(b.text+"\n"), 0o644))
+	path := filepath.Join(r.dir, name[1])
+	require.NoError(r, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(r, os.WriteFile(path, []byte(b.text+"\n"), 0o644))
 }
 
 // console runs the commands after "$ " and compares their output with the text below them.
@@ -225,7 +242,7 @@ const (
 	timePattern = `\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`
 )
 
-// known replaces the ids of the README by those of this machine.
+// known replaces the ids of the page by those of this machine.
 func (r *reader) known(text string) string {
 	return uuids.ReplaceAllStringFunc(text, func(id string) string {
 		here, ok := r.ids[id[:13]]
@@ -234,8 +251,8 @@ func (r *reader) known(text string) string {
 	})
 }
 
-// compare compares output with the README: "…" matches anything, lines of JSON may be
-// folded, and one id of the README is one id here.
+// compare compares output with the page: "…" matches anything, lines of JSON may be
+// folded, and one id of the page is one id here.
 func (r *reader) compare(command, want, got string) {
 	r.Helper()
 	r.seen.WriteString(want + "\x00")
@@ -254,7 +271,7 @@ func (r *reader) compare(command, want, got string) {
 	}
 	pattern.WriteString(literal(rest))
 	found := regexp.MustCompile("(?s)" + pattern.String()).FindStringSubmatch(got)
-	require.NotNil(r, found, "$ %s\nprints\n%s\nand the README says\n%s", command, got, want)
+	require.NotNil(r, found, "$ %s\nprints\n%s\nand the page says\n%s", command, got, want)
 	for i, id := range named {
 		here, ok := r.ids[id]
 		if !ok {
