@@ -150,6 +150,22 @@ func TestUndoListsWhatIsOutside(t *testing.T) {
 	require.Equal(t, "ok", out.Result.Not[0].Outcome)
 }
 
+// An action that does not say what it does did outside what its calls did there: here nothing.
+func TestUndoOfAnActionListsWhatItsCallsDid(t *testing.T) {
+	t.Parallel()
+	fx := fixture.App()
+	fx.GoActions = append(fx.GoActions, framework.Action("rename", "Renames a todo.", func(ctx context.Context, call framework.Call, _ struct{}) (struct{}, error) {
+		return struct{}{}, call.Invoke(ctx, "koan::Todo.patch", map[string]any{"id": "1", "changes": map[string]any{"title": "T"}}, nil)
+	}))
+	a := startIn(t, place(t), fx)
+	before := a.dump("default")
+	o, err := a.Instance().Invoke(t.Context(), auth.Local(), "action::rename", struct{}{}, nil)
+	require.NoError(t, err)
+	out := a.undo(o.Run)
+	require.Equal(t, before, a.dump("default"))
+	require.Empty(t, out.Result.Not)
+}
+
 // A run that changed no data has not done nothing: what left the house is listed.
 func TestRunsThatOnlyActedOutsideAreNotUndone(t *testing.T) {
 	t.Parallel()

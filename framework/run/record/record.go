@@ -168,7 +168,7 @@ func (p *recorder) AfterCall(c run.CallEnd) {
 		if owner := snapshot.Owner(c.ID); owner != nil {
 			rec.Build = strings.TrimSpace(owner.Version + " " + owner.Digest)
 		}
-		rec.Outside = c.Operation.Effects.ActsOutside()
+		rec.Outside = c.Operation.Effects.ActsOutside() && !c.Operation.Nested // what a nested one did outside, its calls did
 	}
 	if c.Code != "" {
 		rec.Outcome = string(c.Code)
