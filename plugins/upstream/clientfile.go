@@ -103,6 +103,9 @@ func parseClientFile(path string, raw []byte) ([]Config, error) {
 	for _, e := range entries {
 		c := e.config(filepath.Dir(path))
 		c.workspace = workspaceOf(path)
+		if c.startsReader(path) {
+			c.leftOut, c.off = true, "it is the program that reads this file"
+		}
 		out = append(out, c)
 	}
 	assignIDs(out)

@@ -118,6 +118,9 @@ func (s *faults) advice(why error) string {
 	if errors.As(why, new(*noFolder)) {
 		return "Make the folder, or correct the cwd of " + s.cfg.Place + "."
 	}
+	if errors.As(why, new(*circle)) {
+		return "Give the inner app a configuration of its own: --config FILE in the command of " + s.cfg.Place + ", or a cwd."
+	}
 	slow := errors.As(why, new(*slowStart))
 	if command, _ := s.cfg.shown(); len(command) > 0 {
 		text := "Run the command in a terminal: `" + shellCommand(command) + "`."

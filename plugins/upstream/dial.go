@@ -143,7 +143,7 @@ func isFinal(err error) bool {
 	if errors.As(err, &status) {
 		return status.status == http.StatusUnauthorized || status.status == http.StatusForbidden || status.status == http.StatusTooManyRequests
 	}
-	return neverSent(err) || errors.As(err, new(*tokenError)) || errors.As(err, new(*noFolder)) || errors.Is(err, exec.ErrNotFound) || errors.As(err, new(*fs.PathError))
+	return neverSent(err) || errors.As(err, new(*tokenError)) || errors.As(err, new(*noFolder)) || errors.As(err, new(*circle)) || errors.Is(err, exec.ErrNotFound) || errors.As(err, new(*fs.PathError))
 }
 
 // open opens a session in one way. Servers before 2026-07-28 send notifications over a second
@@ -175,7 +175,11 @@ func (d *dialer) begin(ctx, life context.Context, r *resolved, w way, listen boo
 func (conn *connection) transport(r *resolved, listen bool) (transport.Interface, error) {
 	d := conn.dialer
 	if len(d.cfg.Command) > 0 {
-		p, err := startProcess(r)
+		ancestors, err := d.cfg.descend(r.dir)
+		if err != nil {
+			return nil, err
+		}
+		p, err := startProcess(r, ancestors)
 		if err != nil {
 			return nil, err
 		}

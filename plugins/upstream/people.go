@@ -230,6 +230,9 @@ func (s *faults) unreached(user string, err error) *fault.Fault {
 	if f := s.signInFault(user, err); f != nil {
 		return f
 	}
+	if errors.As(err, new(*circle)) {
+		return s.unavailable(err).WithHint("%s", s.advice(err)).WithRetry(fault.Never)
+	}
 	var status *statusError
 	if !errors.As(err, &status) {
 		return s.unavailable(err)
@@ -248,7 +251,7 @@ func (s *faults) paused(user string, err error, wait time.Duration) *fault.Fault
 	f, wait := s.unreached(user, err), max(wait.Round(time.Second), time.Second)
 	var status *statusError
 	switch {
-	case f.Code == fault.ServiceUnavailable:
+	case f.Code == fault.ServiceUnavailable && f.Retry != fault.Never:
 		return f.WithHint("It is tried again in %s; `%s` says what is wrong.", wait, s.checkCommand())
 	case f.Code == fault.RateLimited && errors.As(err, &status):
 		return s.rateLimited("connections", status, wait)

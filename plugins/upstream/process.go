@@ -48,8 +48,8 @@ type noFolder struct{ dir string }
 
 func (e *noFolder) Error() string { return "its cwd " + e.dir + " is not a folder that is there" }
 
-// startProcess starts a server.
-func startProcess(r *resolved) (*process, error) {
+// startProcess starts a server. ancestors is the variable by which it knows from which servers it comes.
+func startProcess(r *resolved, ancestors string) (*process, error) {
 	if info, err := os.Stat(r.dir); r.dir != "" && (err != nil || !info.IsDir()) {
 		return nil, &noFolder{r.dir}
 	}
@@ -64,6 +64,7 @@ func startProcess(r *resolved) (*process, error) {
 		cmd.Env = append(cmd.Env, name+"="+v)
 	}
 	slices.Sort(cmd.Env)
+	cmd.Env = append(cmd.Env, ancestorsKey+"="+ancestors) // the last one counts
 	ownGroup(cmd)
 	p := &process{cmd: cmd, says: &tail{}, ended: make(chan struct{})}
 	cmd.Stderr = p.says
