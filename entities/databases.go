@@ -23,6 +23,7 @@ import (
 	"github.com/koan-go/koan/framework/database/postgres"
 	"github.com/koan-go/koan/framework/database/sqlite"
 	"github.com/koan-go/koan/framework/database/sqlitedriver"
+	"github.com/koan-go/koan/framework/database/sqltext"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/ledger"
 )
@@ -135,12 +136,9 @@ func (d *databases) appDatabases(ctx context.Context) func(database.Schema) (dat
 			return nil, fault.New(fault.ServiceUnavailable, "OnCreateSet fills new sets, but an app that opens its own databases never creates one").
 				WithHint("Leave out ent.OnCreateSet or Open of framework.App.")
 		}
-		if d.app.Foreign == "" {
-			return appdb.New(ctx, d.opts.Open, d.firstSet(), s, d.ownTables)
-		}
 		var sets *appdb.Sets
 		var err error
-		if d.ledger.foreign != "" {
+		if d.app.Foreign != "" && d.ledger.foreign != "" {
 			sets, err = appdb.NewForeign(ctx, d.opts.Open, d.firstSet(), s, d.writtenTable())
 		} else { // the tables of commits are in the database
 			sets, err = appdb.New(ctx, d.opts.Open, d.firstSet(), s, d.ownTables)
@@ -148,8 +146,34 @@ func (d *databases) appDatabases(ctx context.Context) func(database.Schema) (dat
 		if err != nil {
 			return nil, err
 		}
+		if err := d.checkAccents(sets.Dialect()); err != nil {
+			return nil, errors.Join(err, sets.Close())
+		}
+		if d.app.Foreign == "" {
+			return sets, nil
+		}
 		return foreignBackend{sets, d.app.Foreign}, nil
 	}
+}
+
+// checkAccents rejects fields whose accents are to be left out by a database that has no function for it.
+func (d *databases) checkAccents(in sqltext.Dialect) error {
+	if plain := (sqltext.SQLite{}); in != sqltext.Dialect(plain) {
+		return nil
+	}
+	var fields []string
+	for _, e := range d.app.Graph.Entities {
+		for _, c := range e.Columns {
+			if c.FoldsAccents {
+				fields = append(fields, e.Resource.Name+"."+c.Field)
+			}
+		}
+	}
+	if len(fields) == 0 {
+		return nil
+	}
+	return fault.Newf(fault.CapabilityUnsupported, "the SQLite files that the app opens have no function that leaves accents out, which these fields need: %s", strings.Join(fields, ", ")).
+		WithHint("Leave out Fold of expose.Field, or let Koan open the files (without Open of framework.App).")
 }
 
 // writtenTable is a table of an entity that callers write, "" where there is none.

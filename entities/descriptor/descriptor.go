@@ -88,6 +88,8 @@ type Column struct {
 	Capacity *Capacity
 	// Origin says who makes the values, where it is not who writes the row.
 	Origin Origin
+	// FoldsAccents says that searches take letters with and without accents for the same, as both cases.
+	FoldsAccents bool
 	// Single says that numbers are kept with the precision of a float32.
 	Single bool
 	Form   Form // nil where the column holds what callers see

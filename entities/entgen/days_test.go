@@ -76,6 +76,7 @@ func (Wrongly) Fields() []ent.Field {
 	return []ent.Field{
 		field.String("text").Annotations(aDay), field.Int("number").Annotations(aDay), field.Time("stamp").Annotations(aDay).SchemaType(native("timestamp")),
 		field.Time("short").Annotations(expose.Field{Day: expose.Yes(), MaxLength: expose.Length(10)}),
+		field.Int("folds").Annotations(expose.Field{Fold: expose.Accents}), field.String("width").Annotations(expose.Field{Fold: "width"}),
 	}
 }
 
@@ -85,6 +86,9 @@ func TestWhatIsNoDayIsReported(t *testing.T) {
 		require.ErrorContains(t, err, "Wrongly."+name+": Day is for a field.Time without a Go type of its own whose SchemaType on PostgreSQL, if it has one, is date")
 	}
 	require.ErrorContains(t, err, "Wrongly.short: MinLength, MaxLength, Pattern and Searchable are for strings")
+	for _, name := range []string{"folds", "width"} {
+		require.ErrorContains(t, err, "Wrongly."+name+`: Fold is "accents" for strings, or empty`)
+	}
 }
 
 // A time that becomes a day is another schema: sets that have the old one are migrated.

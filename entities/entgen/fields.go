@@ -179,7 +179,10 @@ func (m *model) readField(n *gen.Type, f *gen.Field, version string) (catalog.Fi
 			}
 		}
 	}
-	col := descriptor.Column{Field: cf.Name, Ent: f.Name, Name: f.StorageKey(), Storage: shape.Storage, Affinity: affinityOf(f, shape), Native: nativeType(f, shape), Capacity: capacity, Nullable: f.Optional, Single: shape.Single, Refers: refers}
+	col := descriptor.Column{Field: cf.Name, Ent: f.Name, Name: f.StorageKey(), Storage: shape.Storage, Affinity: affinityOf(f, shape), Native: nativeType(f, shape), Capacity: capacity, Nullable: f.Optional, Single: shape.Single, Refers: refers, FoldsAccents: a.Fold == expose.Accents}
+	if a.Fold != "" && (a.Fold != expose.Accents || shape.Type != catalog.TypeString && shape.Type != catalog.TypeText || shape.Opaque) {
+		m.problem("%s: Fold is %q for strings, or empty", where, expose.Accents)
+	}
 	m.checkScopes(where, "ReadScopes", a.ReadScopes)
 	if sound := m.checkField(where, &cf, f.Name == version); sound && problem == "" {
 		m.checkSamples(where, f, shape, &cf, &col)

@@ -201,3 +201,17 @@ func TestSettingsOfOthersAreRefused(t *testing.T) {
 		require.Equal(t, fault.InvalidRequest, fault.CodeOf(err), key)
 	}
 }
+
+// A field says by its annotation that searches leave accents out, on a set that has no index of words then.
+func TestSearchesIgnoreAccentsWhereAnAnnotationSaysSo(t *testing.T) {
+	i := serve(t, "testdata/accents")
+	_, err := call(t, i, "koan::Town.upsert-many", map[string]any{"models": []any{map[string]any{"name": "Łódź"}, map[string]any{"name": "Lodge"}}})
+	require.NoError(t, err)
+	for _, in := range []map[string]any{{"q": "lodz"}, {"filter": map[string]any{"name": map[string]any{"$icontains": "ODZ"}}}} {
+		page, err := call(t, i, "koan::Town.collection", in)
+		require.NoError(t, err)
+		items := page["items"].([]any)
+		require.Len(t, items, 1, in)
+		require.Equal(t, "Łódź", items[0].(map[string]any)["name"])
+	}
+}

@@ -111,6 +111,9 @@ type Field struct {
 	Sensitive   Flag     `json:"sensitive,omitempty"`  // never read, filtered or sorted by
 	Searchable  Flag     `json:"searchable,omitempty"` // q looks into it
 	Immutable   Flag     `json:"immutable,omitempty"`  // callers write it at creation only
+	// Fold says what searches (q, $search, $icontains, $ieq and $iin) do not distinguish, beside upper
+	// and lower case: Accents. An entity that is searched in such a field has no index of words.
+	Fold string `json:"fold,omitempty"`
 	// ReadScopes are needed to know what the field has. It exists for nobody else,
 	// save that whoever may write the entity can write it.
 	ReadScopes []string `json:"readScopes,omitempty"`
@@ -128,6 +131,9 @@ type Field struct {
 	// SchemaType is numeric or decimal need it not.
 	Decimal Flag `json:"decimal,omitempty"`
 }
+
+// Accents is a value of Field.Fold: é is e, ø is o, ł is l.
+const Accents = "accents"
 
 // Name implements schema.Annotation.
 func (Field) Name() string { return FieldName }

@@ -32,7 +32,7 @@ type Lists struct{ Operations, UpsertBy, Sets, Scopes []string }
 
 // FieldOverlay is what it says of a field.
 type FieldOverlay struct {
-	Description                  string
+	Description, Fold            string
 	Hidden, ReadOnly, Searchable *bool
 }
 
@@ -127,7 +127,7 @@ func (e *EntityOverlay) set(key, value string) string {
 }
 
 func (f *FieldOverlay) set(key, value string) string {
-	return setKey(key, value, map[string]any{"description": &f.Description, "hidden": &f.Hidden, "readOnly": &f.ReadOnly, "searchable": &f.Searchable})
+	return setKey(key, value, map[string]any{"description": &f.Description, "hidden": &f.Hidden, "readOnly": &f.ReadOnly, "searchable": &f.Searchable, "fold": &f.Fold})
 }
 
 func (r *RelationshipOverlay) set(key, value string) string {

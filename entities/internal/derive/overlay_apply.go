@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/entities/expose"
 	"github.com/koan-go/koan/entities/internal/inspect"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/exposure"
@@ -161,6 +162,14 @@ func (o overlaid) applyField(name string, say *FieldOverlay, problems *problemLi
 			problems.add(o.key+".fields."+name+".searchable", "cannot be true: the field is not a text")
 		}
 		f.Searchable, o.Resource.Searchable = true, true
+	}
+	if say.Fold != "" {
+		c := o.Column(name)
+		if say.Fold != expose.Accents || c == nil || c.Storage != descriptor.Text || f.Type != catalog.TypeString && f.Type != catalog.TypeText {
+			problems.add(o.key+".fields."+name+".fold", "is "+expose.Accents+" for texts")
+			return
+		}
+		c.FoldsAccents = true
 	}
 	if say.Hidden != nil && *say.Hidden {
 		if name == "id" {

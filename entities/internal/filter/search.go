@@ -27,9 +27,9 @@ type Words struct {
 }
 
 // Index is the index of the words that a search of an entity looks for, nil where it
-// is not searched.
+// is not searched, or without regard to accents, which the index has.
 func Index(e *descriptor.Entity) *sqltext.WordIndex {
-	if len(e.Searched) == 0 {
+	if len(e.Searched) == 0 || slices.ContainsFunc(e.Columns, func(c descriptor.Column) bool { return c.FoldsAccents && slices.Contains(e.Searched, c.Name) }) {
 		return nil
 	}
 	return &sqltext.WordIndex{Table: e.Table, Key: e.Key.Name, Columns: e.Searched}
@@ -117,8 +117,11 @@ func (w *Words) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
 	b.Raw(") IS TRUE")
 }
 
-// score appends what the database's own function says of a row, where it has one.
+// score appends what the database's own function says of a row, where it has one, which knows accents.
 func (w *Words) score(b *sqltext.Builder, a sqltext.Alias) bool {
+	if slices.ContainsFunc(w.columns, func(c *descriptor.Column) bool { return c.FoldsAccents }) {
+		return false
+	}
 	texts := make([]func(*sqltext.Builder), len(w.columns))
 	for i, c := range w.columns {
 		texts[i] = func(b *sqltext.Builder) { Column(b, a, c) }
@@ -144,7 +147,7 @@ func (w *Words) fits(b *sqltext.Builder, a sqltext.Alias) {
 }
 
 func (w *Words) found(b *sqltext.Builder, a sqltext.Alias, c *descriptor.Column, word string, m sqltext.WordMatch) {
-	b.Dialect.Word(b, func(b *sqltext.Builder) { Column(b, a, c) }, word, m)
+	b.Dialect.Word(b, func(b *sqltext.Builder) { Column(b, a, c) }, word, m, formOf(c))
 }
 
 // Rank appends the number that tells how well a row that Where finds fits: words.Score.

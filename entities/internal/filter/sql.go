@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/entities/descriptor"
+	"github.com/koan-go/koan/framework/database/fold"
 	"github.com/koan-go/koan/framework/database/sqltext"
 )
 
@@ -155,11 +156,25 @@ func (c verbatim) bind(b *sqltext.Builder, v any) {
 }
 
 // folded is a text whose upper and lower case are the same, and whose canonically equivalent
-// forms are: see fold.Text.
+// forms are, and accents where the column says so: see fold.Form.
 type folded struct{ operand }
 
+func (f folded) form() fold.Form {
+	if c, ok := f.operand.(plain); ok {
+		return formOf(c.Column)
+	}
+	return fold.Case
+}
+
+func formOf(c *descriptor.Column) fold.Form {
+	if c.FoldsAccents {
+		return fold.Accents
+	}
+	return fold.Case
+}
+
 func (f folded) write(b *sqltext.Builder, a sqltext.Alias) {
-	b.Dialect.Folded(b, func(b *sqltext.Builder) { f.operand.write(b, a) })
+	b.Dialect.Folded(b, func(b *sqltext.Builder) { f.operand.write(b, a) }, f.form())
 }
 
 func (f folded) bind(b *sqltext.Builder, v any) {
@@ -167,7 +182,7 @@ func (f folded) bind(b *sqltext.Builder, v any) {
 	if !ok {
 		panic(fmt.Sprintf("filter: a %T is compared without regard to case", v))
 	}
-	b.Arg(b.Dialect.Fold(text))
+	b.Arg(b.Dialect.Fold(text, f.form()))
 }
 
 // equalityColumn is a column that is compared for equality.

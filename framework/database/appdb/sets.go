@@ -92,7 +92,7 @@ func (s *Sets) openSet(ctx context.Context, set string) (database.Database, any,
 }
 
 func (s *Sets) take(ctx context.Context, set string, drv dialect.Driver) (any, *Database, error) {
-	spoken, err := dialectOf(drv)
+	spoken, err := dialectOf(ctx, drv)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -153,10 +153,16 @@ func openFault(set string, err error) error {
 		WithHint("Check what Open of the app (framework.App) does.").Because(err)
 }
 
-func dialectOf(drv dialect.Driver) (sqltext.Dialect, error) {
+// dialectOf returns the dialect of a driver. SQLite knows the functions that statements call where Koan opened it:
+// what `koan serve` serves.
+func dialectOf(ctx context.Context, drv dialect.Driver) (sqltext.Dialect, error) {
 	switch name := drv.Dialect(); name {
 	case dialect.SQLite:
-		return sqltext.SQLite{}, nil
+		var rows entsql.Rows
+		if err := drv.Query(ctx, sqltext.CallFunctions, []any{}, &rows); err != nil {
+			return sqltext.SQLite{}, ctx.Err()
+		}
+		return sqltext.SQLite{Folds: true}, rows.Close()
 	case dialect.Postgres:
 		return sqltext.PostgreSQL{}, nil
 	default:

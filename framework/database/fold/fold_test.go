@@ -1,6 +1,7 @@
 package fold_test
 
 import (
+	"database/sql"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,6 +44,29 @@ func TestTextsThatAreTheSame(t *testing.T) {
 	require.Equal(t, "a\xff", fold.Text("A\xff"), "what is not UTF-8 stays")
 }
 
+func TestTextsThatAreTheSameWithoutAccents(t *testing.T) {
+	for bare, texts := range map[string][]string{
+		"creme brulee": {"Crème Brûlée", "CRE\u0300ME BRU\u0302LE\u0301E"},
+		"lodz":         {"Łódź", "ŁÓDŹ"},
+		"smorrebrod":   {"Smørrebrød"},
+		"aeroskobing":  {"Ærøskøbing"},
+		"strasse":      {"Straße", "STRAẞE"},
+		"istanbul":     {"İstanbul", "ıstanbul"},
+		"οδοσ":         {"Οδός", "ΟΔΌΣ"},
+		"елка":         {"Ёлка"},
+		"nguyen":       {"Nguyễn"},
+		"che\xff":      {"ché\xff"}, // what is not UTF-8 stays
+		"हिन्दी":       {"हिन्दी"},  // vowel signs are no accents
+		"שָׁלוֹם":      {"שָׁלוֹם"},
+		"ｶﾞ":           {"ｶﾞ"},
+		"\u304c\u304e": {"がぎ"}, // voiced sounds are other ones
+	} {
+		for _, s := range texts {
+			require.Equal(t, norm.NFC.String(bare), fold.Bare(s), s)
+		}
+	}
+}
+
 // characters are all that have a case or a decomposition, and some of their neighbours, as texts
 // of a hundred each.
 func characters() (out []string) {
@@ -67,26 +91,28 @@ func TestDatabasesFoldAlike(t *testing.T) {
 	if pgtest.ForEach(t, TestDatabasesFoldAlike) {
 		return
 	}
-	var folded func(string) string
+	var db *sql.DB
+	var statements [2]string // by form
 	if pgtest.Here(t) {
 		before, after := fold.Postgres()
-		db := pgtest.Open(t)
-		folded = func(s string) (out string) {
-			require.NoError(t, db.QueryRow("SELECT "+before+"$1"+after, s).Scan(&out))
-			return out
-		}
+		db, statements[fold.Case] = pgtest.Open(t), before+"$1"+after
+		before, after = fold.PostgresBare()
+		statements[fold.Accents] = before + statements[fold.Case] + after
 	} else {
-		db := sqlitedriver.Open(":memory:")
+		db, statements = sqlitedriver.Open(":memory:"), [2]string{fold.Function + "(?)", fold.BareFunction + "(?)"}
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
-		folded = func(s string) (out string) {
-			require.NoError(t, db.QueryRow("SELECT "+fold.Function+"(?)", s).Scan(&out))
+	}
+	for form, expression := range statements {
+		in := fold.Form(form)
+		folded := func(s string) (out string) {
+			require.NoError(t, db.QueryRow("SELECT "+expression, s).Scan(&out))
 			return out
 		}
-	}
-	for _, s := range characters() {
-		require.Equal(t, fold.Text(s), folded(s))
-		require.Equal(t, fold.Text(s), folded(norm.NFD.String(s)))
-		require.Equal(t, fold.Text(s), fold.Text(fold.Text(s)), "what is folded stays")
+		for _, s := range characters() {
+			require.Equal(t, in.Text(s), folded(s))
+			require.Equal(t, in.Text(s), folded(norm.NFD.String(s)))
+			require.Equal(t, in.Text(s), in.Text(in.Text(s)), "what is folded stays")
+		}
 	}
 }
 
@@ -96,7 +122,9 @@ func FuzzText(f *testing.F) {
 	}
 	f.Add("a\xffß\u0345")
 	f.Fuzz(func(t *testing.T, s string) {
-		require.Equal(t, fold.Text(s), fold.Text(fold.Text(s)))
-		require.Equal(t, fold.Text(s), fold.Text(norm.NFD.String(s)))
+		for _, in := range []fold.Form{fold.Case, fold.Accents} {
+			require.Equal(t, in.Text(s), in.Text(in.Text(s)))
+			require.Equal(t, in.Text(s), in.Text(norm.NFD.String(s)))
+		}
 	})
 }

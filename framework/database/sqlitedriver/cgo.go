@@ -25,7 +25,7 @@ func Driver() driver.Driver { return &sqlite3.SQLiteDriver{ConnectHook: addFunct
 
 // addFunctions gives a connection the functions that statements call.
 func addFunctions(c *sqlite3.SQLiteConn) error {
-	return errors.Join(c.RegisterFunc(fold.Function, foldValue, true), c.RegisterFunc(words.Function, words.Value, true), c.RegisterFunc(zone.Function, zone.Value, true))
+	return errors.Join(c.RegisterFunc(fold.Function, foldValue(fold.Text), true), c.RegisterFunc(fold.BareFunction, foldValue(fold.Bare), true), c.RegisterFunc(words.Function, words.Value, true), c.RegisterFunc(zone.Function, zone.Value, true))
 }
 
 func connect(name string) (driver.Conn, error) { return Driver().Open(name) }

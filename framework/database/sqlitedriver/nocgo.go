@@ -20,9 +20,11 @@ import (
 // The functions that statements call. The driver gives them to the connections of all that
 // use it in the process.
 func init() {
-	sqlite.MustRegisterDeterministicScalarFunction(fold.Function, 1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
-		return foldValue(args[0]), nil
-	})
+	for name, of := range map[string]func(any) any{fold.Function: foldValue(fold.Text), fold.BareFunction: foldValue(fold.Bare)} {
+		sqlite.MustRegisterDeterministicScalarFunction(name, 1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+			return of(args[0]), nil
+		})
+	}
 	sqlite.MustRegisterDeterministicScalarFunction(words.Function, -1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 		texts := make([]any, len(args)-1)
 		for i := range texts {

@@ -10,8 +10,6 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-
-	"github.com/koan-go/koan/framework/database/fold"
 )
 
 // Result codes of SQLite (sqlite.org/rescode.html), and those of a constraint.
@@ -65,16 +63,18 @@ func (c connector) Connect(context.Context) (driver.Conn, error) { return Connec
 // Driver implements driver.Connector.
 func (c connector) Driver() driver.Driver { return Driver() }
 
-// foldValue is fold.Function.
-func foldValue(v any) any {
-	switch v := v.(type) {
-	case string:
-		return fold.Text(v)
-	case []byte:
-		if v == nil { // how mattn/go-sqlite3 passes null
-			return nil
+// foldValue is a function of SQLite that gives a text in a form.
+func foldValue(form func(string) string) func(any) any {
+	return func(v any) any {
+		switch v := v.(type) {
+		case string:
+			return form(v)
+		case []byte:
+			if v == nil { // how mattn/go-sqlite3 passes null
+				return nil
+			}
+			return form(string(v))
 		}
-		return fold.Text(string(v))
+		return v
 	}
-	return v
 }

@@ -20,10 +20,14 @@ func foldASCII(s string) string {
 
 // Folded implements Dialect. Most texts are ASCII, for which the database has a function that
 // costs less.
-func (d PostgreSQL) Folded(b *Builder, text func(*Builder)) {
+func (d PostgreSQL) Folded(b *Builder, text func(*Builder), as fold.Form) {
 	before, after := fold.Function+"(", ")"
 	if !d.Folds {
 		before, after = fold.Postgres()
+	}
+	if as == fold.Accents {
+		outer, behind := fold.PostgresBare()
+		before, after = outer+before, after+behind
 	}
 	b.Raw("(CASE WHEN octet_length(")
 	text(b)
@@ -37,10 +41,10 @@ func (d PostgreSQL) Folded(b *Builder, text func(*Builder)) {
 }
 
 // Fold implements Dialect.
-func (PostgreSQL) Fold(s string) string { return fold.Text(s) }
+func (PostgreSQL) Fold(s string, as fold.Form) string { return as.Text(s) }
 
 // Folded implements Dialect.
-func (d SQLite) Folded(b *Builder, text func(*Builder)) {
+func (d SQLite) Folded(b *Builder, text func(*Builder), as fold.Form) {
 	if !d.Folds {
 		b.Raw("lower(")
 		text(b)
@@ -53,17 +57,21 @@ func (d SQLite) Folded(b *Builder, text func(*Builder)) {
 	text(b)
 	b.Raw(") THEN lower(")
 	text(b)
-	b.Raw(") ELSE " + fold.Function + "(")
+	function := fold.Function
+	if as == fold.Accents {
+		function = fold.BareFunction
+	}
+	b.Raw(") ELSE " + function + "(")
 	text(b)
 	b.Raw(") END)")
 }
 
 // Fold implements Dialect.
-func (d SQLite) Fold(s string) string {
+func (d SQLite) Fold(s string, as fold.Form) string {
 	if !d.Folds {
 		return foldASCII(s)
 	}
-	return fold.Text(s)
+	return as.Text(s)
 }
 
 // lastKnown is behind all of ftsKnown.

@@ -90,8 +90,12 @@ var postgresBuckets = map[Unit][]string{
 	Year:  postgresBucket("year"),
 }
 
+// instant makes what is cast a point in time: a column of a database that exists may be a timestamp without a zone,
+// which is of the session's.
+const instant = " AS timestamptz)"
+
 func postgresBucket(unit string) []string {
-	return []string{"date_trunc('" + unit + "',", " AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'"}
+	return []string{"date_trunc('" + unit + "',CAST(", instant + " AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'"}
 }
 
 // DayBucket implements Dialect. A DATE itself would be cut in the session's time zone.
@@ -106,10 +110,11 @@ func (postgresTimes) Bucket(u Unit, in string) []string {
 		return postgresBuckets[u]
 	}
 	local := " AT TIME ZONE '" + in + "'"
-	date := "date_trunc('" + string(u) + "',"
-	earlier := local + ")" + local + "-interval '1 hour'"
+	trunc := "date_trunc('" + string(u) + "',"
+	date, end := trunc+"CAST(", instant+local+")"
+	earlier := end + local + "-interval '1 hour'"
 	return []string{
-		"CASE WHEN " + date + "(" + date, earlier + ")" + local + ")=" + date, local + ") THEN " + date, earlier + " ELSE " + date, local + ")" + local + " END",
+		"CASE WHEN " + trunc + "(" + date, earlier + ")" + local + ")=" + date, end + " THEN " + date, earlier + " ELSE " + date, end + local + " END",
 	}
 }
 
@@ -143,14 +148,14 @@ func (PostgreSQL) Bound(b *Builder, value func(*Builder), binary bool, most int,
 func (PostgreSQL) NullsFirst() bool { return false }
 
 // Word implements Dialect.
-func (d PostgreSQL) Word(b *Builder, text func(*Builder), word string, m WordMatch) {
-	if !d.Folds { // the expression is too long for each word of a search
+func (d PostgreSQL) Word(b *Builder, text func(*Builder), word string, m WordMatch, as fold.Form) {
+	if !d.Folds && as == fold.Case { // the expression is too long for each word of a search
 		text(b)
 		b.Raw(" ~ ").Arg(regular(word, m))
 		return
 	}
-	d.Folded(b, text)
-	b.Raw(" ~ ").Arg(regular(fold.Text(word), m))
+	d.Folded(b, text, as)
+	b.Raw(" ~ ").Arg(regular(as.Text(word), m))
 }
 
 // Score implements Dialect: PostgreSQL has no such function.

@@ -28,6 +28,9 @@ type (
 
 var _ Dialect = SQLite{}
 
+// CallFunctions is a query that calls the functions of SQLite.Folds: it fails on connections that lack one.
+const CallFunctions = "SELECT " + fold.Function + "('')," + fold.BareFunction + "('')," + words.Function + "('','')," + zone.Function + "('2000-01-01 00:00:00','day','UTC')"
+
 // SQLiteTime is the layout in which mattn/go-sqlite3 keeps times. In UTC, texts
 // of this layout order as their moments do: "+" sorts before "." and digits.
 const SQLiteTime = "2006-01-02 15:04:05.999999999-07:00"
@@ -181,12 +184,12 @@ func (SQLite) Bound(b *Builder, value func(*Builder), _ bool, most int, mark str
 func (SQLite) NullsFirst() bool { return true }
 
 // Word implements Dialect.
-func (d SQLite) Word(b *Builder, text func(*Builder), word string, m WordMatch) {
+func (d SQLite) Word(b *Builder, text func(*Builder), word string, m WordMatch, as fold.Form) {
 	if d.Folds {
-		word = fold.Text(word)
+		word = as.Text(word)
 	}
 	b.Raw("' '||")
-	d.Folded(b, text)
+	d.Folded(b, text, as)
 	b.Raw("||' ' GLOB ").Arg(glob(word, m))
 }
 

@@ -10,6 +10,8 @@ import (
 	"bytes"
 	"strings"
 	"time"
+
+	"github.com/koan-go/koan/framework/database/fold"
 )
 
 // Dialect is what differs between databases. Its methods append to b and give
@@ -46,12 +48,11 @@ type Dialect interface {
 	// Suffix opens, divides, divides and closes an expression that takes as many
 	// characters from the end of the first text as the second one has.
 	Suffix() (before, between, after string)
-	// Folded appends an expression that folds a text as fold.Text does; null where the text is.
-	Folded(b *Builder, text func(*Builder))
-	// Fold returns a text in the form in which the dialect compares texts without regard
-	// to case: that of fold.Text, or only ASCII letters where the database is the
-	// app's own and has no such function.
-	Fold(s string) string
+	// Folded appends an expression that gives a text in a form; null where the text is.
+	Folded(b *Builder, text func(*Builder), as fold.Form)
+	// Fold returns a text as Folded gives it. Where the database is the app's own and
+	// has no such function, the form is only that ASCII letters have one case.
+	Fold(s string, as fold.Form) string
 	// Numeric opens and closes an expression that makes a decimal comparable.
 	Numeric() (before, after string)
 	// IsDecimal appends a condition that a column of decimals is one of values, whatever
@@ -89,7 +90,7 @@ type Dialect interface {
 	NullsFirst() bool
 	// Word appends a condition that is true where a word is found in a text; it is
 	// null where the text is.
-	Word(b *Builder, text func(*Builder), word string, m WordMatch)
+	Word(b *Builder, text func(*Builder), word string, m WordMatch, as fold.Form)
 	// Score appends an expression of how well the texts of a row, the most important first, fit all
 	// words: words.Score. It is false, and appends nothing, where the database has no function for it.
 	Score(b *Builder, texts []func(*Builder), words []string) bool

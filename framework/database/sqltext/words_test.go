@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/framework/database/fold"
 	"github.com/koan-go/koan/framework/database/sqlitedriver"
 	"github.com/koan-go/koan/framework/database/sqltext"
 	"github.com/koan-go/koan/framework/database/words"
@@ -24,7 +25,7 @@ func TestWordWithoutFunctions(t *testing.T) {
 			for m, n := range points {
 				b := sqltext.Builder{Dialect: sqltext.SQLite{}}
 				b.Raw("SELECT ")
-				b.Dialect.Word(&b, func(b *sqltext.Builder) { b.Arg(text) }, word, m)
+				b.Dialect.Word(&b, func(b *sqltext.Builder) { b.Arg(text) }, word, m, fold.Case)
 				var found bool
 				require.NoError(t, db.QueryRow(string(b.Text()), b.Args()...).Scan(&found))
 				if found {
