@@ -91,7 +91,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		opt(&o)
 	}
 	app := &shim.App{
-		SchemaHash: 269717466,
+		SchemaHash: 1687935355,
 		Kinds:      koanKinds(),
 		Connect: func(set string, drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(set, drv, engine, o.clients)
@@ -1966,7 +1966,7 @@ func koanKindRenamed() *shim.Kind {
 				{Field: "feeID", Ent: "feeID", Name: "col_fee", Storage: "decimal", Nullable: true, Affinity: "numeric"},
 				{Field: "theDay", Ent: "the_day", Name: "col_day", Storage: "day", Nullable: true},
 				{Field: "serialNo", Ent: "serialNo", Name: "sn", Storage: "text"},
-				{Field: "editCount", Ent: "editCount", Name: "revision", Storage: "int"},
+				{Field: "editCount", Ent: "editCount", Name: "row-revision", Storage: "int"},
 				{Field: "title", Ent: "title", Name: "headline", Storage: "text", Nullable: true},
 				{Field: "changedAt", Ent: "changedAt", Name: "touched", Storage: "time"},
 				{Field: "parentID", Ent: "parentID", Name: "up", Storage: "int", Nullable: true, Refers: "Renamed"},
@@ -1979,7 +1979,7 @@ func koanKindRenamed() *shim.Kind {
 				{Name: "knownAs", Ent: "knownAs", Target: "NickName", Relation: "m2m", JoinTable: "Known As", JoinOwn: "who", JoinTarget: "asWhat"},
 			},
 			UpsertBy:      []string{"serialNo"},
-			VersionColumn: "revision",
+			VersionColumn: "row-revision",
 			Referrers: []descriptor.Referrer{
 				{Entity: "NickName", Column: "ofWhom", SetNull: true},
 				{Entity: "Renamed", Column: "up", SetNull: true},
@@ -2135,7 +2135,7 @@ func koanSetRenamed(m stdent.Mutation, column string, v any) error {
 		return shim.Time(v, x.SetTheDay)
 	case "sn":
 		return shim.Text(v, x.SetSerialNo)
-	case "revision":
+	case "row-revision":
 		return shim.Int(v, x.SetEditCount)
 	case "headline":
 		return shim.Text(v, x.SetTitle)

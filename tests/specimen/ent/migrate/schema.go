@@ -396,7 +396,7 @@ var (
 		{Name: "col_fee", Type: field.TypeOther, Nullable: true, SchemaType: map[string]string{"postgres": "numeric", "sqlite3": "decimal(10,2)"}},
 		{Name: "col_day", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "date"}},
 		{Name: "sn", Type: field.TypeString},
-		{Name: "revision", Type: field.TypeInt, Default: 1},
+		{Name: "row-revision", Type: field.TypeInt, Default: 1},
 		{Name: "headline", Type: field.TypeString, Nullable: true, Size: 30},
 		{Name: "touched", Type: field.TypeTime},
 		{Name: "up", Type: field.TypeInt, Nullable: true},

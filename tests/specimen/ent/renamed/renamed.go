@@ -107,7 +107,7 @@ const (
 	// FieldSerialNo holds the string denoting the serialno field in the database.
 	FieldSerialNo = "sn"
 	// FieldEditCount holds the string denoting the editcount field in the database.
-	FieldEditCount = "revision"
+	FieldEditCount = "row-revision"
 	// FieldTitle holds the string denoting the title field in the database.
 	FieldTitle = "headline"
 	// FieldChangedAt holds the string denoting the changedat field in the database.

@@ -34,7 +34,7 @@ func (Renamed) Fields() []ent.Field {
 		renamed(false),
 		field.Int("id").StorageKey("Row No"),
 		field.String("serialNo").StorageKey("sn"),
-		field.Int("editCount").StorageKey("revision").Default(1),
+		field.Int("editCount").StorageKey("row-revision").Default(1),
 		field.String("title").StorageKey("headline").Optional().MinLen(2).MaxLen(30).Annotations(expose.Field{Searchable: expose.Yes()}),
 		field.Time("changedAt").StorageKey("touched").Default(time.Now).UpdateDefault(time.Now),
 		field.Int("parentID").StorageKey("up").Optional().Nillable(),
