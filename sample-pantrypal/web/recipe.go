@@ -8,6 +8,7 @@ import (
 )
 
 type ingredient struct {
+	ID          string   `json:"id"`
 	Position    int      `json:"position"`
 	Name        string   `json:"name"`
 	Amount      *float64 `json:"amount"`
@@ -27,6 +28,8 @@ type recipeText struct {
 	Source      *string  `json:"source"`
 	Equipment   []string `json:"equipment"`
 	Difficulty  string   `json:"difficulty"`
+	MealTypes   []string `json:"mealTypes"`
+	Origin      string   `json:"origin"`
 }
 
 type nutrients struct {
@@ -99,7 +102,7 @@ func recipe(v *visit) (any, error) {
 	if p.Recipe, err = row[recipeText](v, "Recipe", v.PathValue("id")); err != nil {
 		return nil, err
 	}
-	if p.Ingredients, err = rows[ingredient](v, "RecipeIngredient", query{"filter": query{"recipeId": p.Recipe.ID}, "sort": "position,id"}, pageRows); err != nil {
+	if p.Ingredients, err = recipeLines(v, p.Recipe.ID); err != nil {
 		return nil, err
 	}
 	p.Servings = float64(p.Recipe.Servings)

@@ -89,6 +89,8 @@ func (s *site) routes() {
 	s.post("/recipes", importRecipe)
 	s.get("/recipes/{id}", "recipe", recipe)
 	s.post("/recipes/{id}", rateRecipe)
+	s.get("/recipes/{id}/edit", "edit", editRecipe)
+	s.post("/recipes/{id}/edit", changeRecipe)
 	s.mux.HandleFunc("GET /recipes/{id}/picture", s.picture)
 	s.post("/recipes/{id}/cooked", cookedRecipe)
 	s.get("/reports", "reports", reports)
