@@ -58,12 +58,10 @@ export default ({ start, days = 7, meal = "dinner", servings, budget, name, left
   let apart = 1;
   for (let i = 0; i < days; i++) {
     const date = plus(first, i), weekday = weekdayOf(date);
-    const planned = there.find((m) => m.date === date);
-    if (planned) {
-      kept.push(planned);
-      chosen.push({ date, weekday, kept: planned, recipeId: planned.recipeId ?? "", servings: planned.servings });
-      continue;
-    }
+    const dishes = there.filter((m) => m.date === date);
+    kept.push(...dishes);
+    chosen.push(...dishes.map((m) => ({ date, weekday, kept: m, recipeId: m.recipeId ?? "", servings: m.servings })));
+    if (dishes.some((m) => !beside(m))) continue;
     const day = SDK.Actions.dayMeals({
       date, meal, servings: portions, before: chosen.filter(cooks).map((c) => ({ key: c.date, recipeId: c.recipeId, servings: c.servings, date: c.date })),
     });
@@ -103,9 +101,10 @@ export default ({ start, days = 7, meal = "dinner", servings, budget, name, left
   const plan = fresh.length ? SDK.Entities.MealPlan.upsert({ name: name ?? "Meals from " + first, start: first, end: last }) : null;
   const rows = fresh.length ? SDK.Entities.PlannedMeal.upsertMany(fresh.map((c) => ({ planId: plan?.id, ...(c.left ? { leftoverId: c.left.leftoverId } : { recipeId: c.recipeId }), date: c.date, mealType: meal, servings: c.servings }))) : [];
   for (const m of kept) if (plan && !m.planId && m.status === "planned") SDK.Entities.PlannedMeal.patch(m.id, { planId: plan.id });
-  const cover = SDK.Actions.coverMeals({ meals: shopping.map((c) => ({ key: c.date, recipeId: c.recipeId, servings: c.servings, date: c.date })), together: true });
+  const keyOf = (/** @type {Choice} */ c) => String(chosen.indexOf(c));
+  const cover = SDK.Actions.coverMeals({ meals: shopping.map((c) => ({ key: keyOf(c), recipeId: c.recipeId, servings: c.servings, date: c.date })), together: true });
   const meals = chosen.map((c) => {
-    const m = cover.meals.find((x) => x.key === c.date);
+    const m = cover.meals.find((x) => x.key === keyOf(c));
     return {
       mealId: c.kept ? c.kept.id : rows[fresh.indexOf(c)].id, date: c.date, weekday: c.weekday, recipeId: c.recipeId || null, name: c.left?.name ?? (c.kept ? c.kept.recipe?.name ?? c.kept.name : m?.name) ?? "",
       minutes: m?.minutes ?? 0, servings: c.servings, usesSoon: m && !c.kept ? soon(m, c.date) : [], toBuy: m ? m.missing.map((l) => l.name) : [], kept: !!c.kept,
@@ -139,6 +138,9 @@ const checkDay = (path, day, today) => {
   if (day < today) refuse(path, day + " is before today, " + today + ".", "Send today or a later day.");
   if (day > plus(today, 366)) refuse(path, day + " is more than a year ahead.", "Send a day before " + plus(today, 366) + ".");
 };
+
+/** Whether a dish is eaten beside another one: a side alone is no meal. */
+const beside = (/** @type {Meal} */ m) => !!m.recipe?.mealTypes?.length && m.recipe.mealTypes.every((t) => t === "side" || t === "dessert");
 
 /** Whether a meal is about to be planned by a recipe. */
 const cooks = (/** @type {Choice} */ c) => !c.kept && !c.left;

@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -54,6 +55,17 @@ type recipeHead struct {
 	TimesCooked int      `json:"timesCooked"`
 	Tags        []string `json:"tags"`
 	DietaryTags []string `json:"dietaryTags"`
+	MealTypes   []string `json:"mealTypes"`
+}
+
+// Beside reports whether it is eaten beside another dish: a side alone is no meal.
+func (r recipeHead) Beside() bool {
+	for _, t := range r.MealTypes {
+		if t != "side" && t != "dessert" {
+			return false
+		}
+	}
+	return len(r.MealTypes) > 0
 }
 
 // Takes is how long it takes, in words.
@@ -65,9 +77,21 @@ func (r recipeHead) Takes() string {
 }
 
 type weekDay struct {
-	Date  string
-	Past  bool
-	Meals []meal
+	Date   string
+	Past   bool
+	Meals  []meal
+	Dinner bool // it has one
+}
+
+// dayMeals are the meals of a day in their order, which forms offer.
+var dayMeals = []string{"breakfast", "lunch", "dinner"}
+
+// place is a meal's among those of its day.
+func (m meal) place() int {
+	if at := slices.Index(dayMeals, m.MealType); at >= 0 {
+		return at
+	}
+	return len(dayMeals)
 }
 
 type weekPage struct {
@@ -77,6 +101,7 @@ type weekPage struct {
 	Leftovers      []leftover
 	Start, Current string
 	Now            bool // the week begins today
+	Types          []string
 }
 
 const weekDays = 7
@@ -93,7 +118,7 @@ func week(v *visit) (any, error) {
 		}
 	}
 	date := func(n int) string { return from.AddDate(0, 0, n).Format(time.DateOnly) }
-	p := &weekPage{Before: date(-weekDays), After: date(weekDays), Start: date(0), Current: v.day.Today, Now: date(0) == v.day.Today}
+	p := &weekPage{Before: date(-weekDays), After: date(weekDays), Start: date(0), Current: v.day.Today, Now: date(0) == v.day.Today, Types: dayMeals}
 	meals, err := rows[meal](v, "PlannedMeal", query{"filter": query{"date": query{"$gte": date(0), "$lt": date(weekDays)}, "status": query{"$ne": "skipped"}}, "sort": "date,id", "with": "recipe"}, pageRows)
 	if err != nil {
 		return nil, err
@@ -105,9 +130,10 @@ func week(v *visit) (any, error) {
 		d := weekDay{Date: date(n), Past: date(n) < v.day.Today}
 		for _, m := range meals {
 			if m.Date == d.Date {
-				d.Meals = append(d.Meals, m)
+				d.Meals, d.Dinner = append(d.Meals, m), d.Dinner || m.MealType == "dinner"
 			}
 		}
+		slices.SortStableFunc(d.Meals, func(a, b meal) int { return a.place() - b.place() })
 		p.Days = append(p.Days, d)
 		if !d.Past {
 			p.Open = append(p.Open, d.Date)
@@ -171,7 +197,7 @@ func planMeal(v *visit) (done, error) {
 		return done{}, err
 	}
 	in := map[string]any{"date": v.day.Today, "servings": v.day.Portions}
-	v.texts(in, "date", "name")
+	v.texts(in, "date", "name", "mealType")
 	recipe, leftover := v.FormValue("recipe"), v.FormValue("leftover")
 	switch {
 	case leftover != "":
