@@ -58,6 +58,7 @@ var choices = []struct {
 	{"vegetarian", "Vegetarian", func(c recipeCard) bool { return slices.Contains(c.DietaryTags, "vegetarian") }},
 	{"vegan", "Vegan", func(c recipeCard) bool { return slices.Contains(c.DietaryTags, "vegan") }},
 	{"favourite", "Favourites", func(c recipeCard) bool { return c.Favourite }},
+	{"lunchbox", "To take along", func(c recipeCard) bool { return slices.Contains(c.Tags, "lunchbox") }},
 	{"side", "Sides", func(c recipeCard) bool { return slices.Contains(c.MealTypes, "side") }},
 	{"lunch", "For lunch", func(c recipeCard) bool { return slices.Contains(c.MealTypes, "lunch") }},
 	{"breakfast", "For breakfast", func(c recipeCard) bool { return slices.Contains(c.MealTypes, "breakfast") }},

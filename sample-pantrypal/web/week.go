@@ -102,9 +102,13 @@ type weekPage struct {
 	Start, Current string
 	Now            bool // the week begins today
 	Types          []string
+	Weekdays       []choice // on which lunches are packed
 }
 
-const weekDays = 7
+const (
+	weekDays = 7
+	workdays = 5 // of them
+)
 
 func week(v *visit) (any, error) {
 	today, err := time.Parse(time.DateOnly, v.day.Today)
@@ -118,7 +122,7 @@ func week(v *visit) (any, error) {
 		}
 	}
 	date := func(n int) string { return from.AddDate(0, 0, n).Format(time.DateOnly) }
-	p := &weekPage{Before: date(-weekDays), After: date(weekDays), Start: date(0), Current: v.day.Today, Now: date(0) == v.day.Today, Types: dayMeals}
+	p := &weekPage{Before: date(-weekDays), After: date(weekDays), Start: date(0), Current: v.day.Today, Now: date(0) == v.day.Today, Types: dayMeals, Weekdays: choicesOf(weekdays, weekdays[:workdays])}
 	meals, err := rows[meal](v, "PlannedMeal", query{"filter": query{"date": query{"$gte": date(0), "$lt": date(weekDays)}, "status": query{"$ne": "skipped"}}, "sort": "date,id", "with": "recipe"}, pageRows)
 	if err != nil {
 		return nil, err
@@ -174,7 +178,15 @@ func (d day) admit(date string) error {
 // planWeek plans what is free of the next days.
 func planWeek(v *visit) (done, error) {
 	in := map[string]any{"leftovers": true}
-	v.texts(in, "start")
+	v.texts(in, "start", "meal")
+	for _, name := range []string{"tags", "weekdays"} {
+		if sent := v.PostForm[name]; len(sent) > 0 {
+			in[name] = sent
+		}
+	}
+	if err := v.numbers(in, "servings"); err != nil {
+		return done{}, err
+	}
 	if err := v.readDay(); err != nil {
 		return done{}, err
 	}
