@@ -76,7 +76,7 @@ func recipes(v *visit) (any, error) {
 			p.Hidden = append(p.Hidden, pair{"meal", p.Meal})
 		}
 	}
-	q := query{"sort": "name", "fields": []string{"id", "name", "cuisine", "prepMinutes", "cookMinutes", "servings", "rating", "favourite", "timesCooked", "tags", "dietaryTags", "mealTypes"}}
+	q := query{"sort": "name", "fields": []string{"id", "name", "cuisine", "prepMinutes", "cookMinutes", "servings", "rating", "favourite", "timesCooked", "tags", "dietaryTags", "mealTypes", "photo"}}
 	if p.Query != "" {
 		ids, err := recipesWith(v, p.Query)
 		if err != nil {
@@ -243,9 +243,13 @@ func (s *site) picture(w http.ResponseWriter, r *http.Request) {
 		Name      string   `json:"name"`
 		Tags      []string `json:"tags"`
 		MealTypes []string `json:"mealTypes"`
+		Photo     *string  `json:"photo"`
 	}](v, "Recipe", r.PathValue("id"))
 	if err != nil {
 		noPicture(w, err)
+		return
+	}
+	if one.Photo != nil && photographed(v, *one.Photo) {
 		return
 	}
 	lines, err := rows[ingredient](v, "RecipeIngredient", query{"filter": query{"recipeId": one.ID}, "sort": "position,id"}, maxPictured)

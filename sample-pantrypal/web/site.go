@@ -92,6 +92,7 @@ func (s *site) routes() {
 	s.get("/recipes/{id}/edit", "edit", editRecipe)
 	s.post("/recipes/{id}/edit", changeRecipe)
 	s.mux.HandleFunc("GET /recipes/{id}/picture", s.picture)
+	s.post("/recipes/{id}/photo", photographRecipe)
 	s.post("/recipes/{id}/cooked", cookedRecipe)
 	s.get("/reports", "reports", reports)
 	s.get("/household", "household", home)

@@ -56,6 +56,15 @@ type recipeHead struct {
 	Tags        []string `json:"tags"`
 	DietaryTags []string `json:"dietaryTags"`
 	MealTypes   []string `json:"mealTypes"`
+	Photo       *string  `json:"photo"` // its file
+}
+
+// Version is what the address of its picture has, so that a new photo is seen at once.
+func (r recipeHead) Version() string {
+	if r.Photo == nil {
+		return ""
+	}
+	return "?v=" + *r.Photo
 }
 
 // Beside reports whether it is eaten beside another dish: a side alone is no meal.
