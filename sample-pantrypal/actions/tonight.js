@@ -12,6 +12,7 @@ export const action = {
       guests: { type: "array", items: { type: "object" }, description: "[{name, portion, diet, allergies, dislikes}], as Household.members; portion 0 is at the table and does not eat." },
       minutes: { type: "integer", minimum: 1, maximum: 1440, description: "Time to cook; without it, the household's for the day." },
       with: { type: "array", items: { type: "string", maxLength: 120, pattern: "\\S" }, maxItems: 20, description: "Foods that it has to use." },
+      tags: { type: "array", maxItems: 20, items: { type: "string", maxLength: 40, pattern: "\\S" }, description: "Only recipes with all of these tags, diets or cuisines; lunchbox: what can be packed." },
       count: { type: "integer", minimum: 1, maximum: 20, default: 3, description: "Suggestions." },
       plan: { type: "boolean", default: false },
     },
@@ -49,7 +50,7 @@ const NAMED = 4; // recipes that a note names
 const MOST = 10; // portions of one guest
 
 /** @param {SDK.Actions.TonightInput} input */
-export default ({ date, meal = "dinner", servings, guests = [], minutes, with: wanted = [], count = 3, plan = false }) => {
+export default ({ date, meal = "dinner", servings, guests = [], minutes, with: wanted = [], tags, count = 3, plan = false }) => {
   const stow = SDK.Actions.stow({ foodIds: [] }), day = date ?? stow.today;
   if (date !== undefined) checkDay("/date", date, stow.today);
   guests.forEach((g, i) => {
@@ -61,7 +62,7 @@ export default ({ date, meal = "dinner", servings, guests = [], minutes, with: w
     if (!f.food) refuse("/with/" + i, 'There is no food "' + f.name + '".', f.candidates.length ? "Did you mean " + f.candidates.map((c) => c.name).join(", ") + "?" : "find-food looks for foods.");
   });
 
-  const fits = meals({ guests, date: day, meal, servings: portions, ...(minutes === undefined ? {} : { minutes }) });
+  const fits = meals({ guests, date: day, meal, servings: portions, ...(tags ? { tags } : {}), ...(minutes === undefined ? {} : { minutes }) });
   const soon = plus(day, SOON);
   const ideas = fits.meals
     .filter((m) => must.every((f) => m.foodIds.includes(f.food?.id ?? "")))
@@ -100,13 +101,13 @@ export default ({ date, meal = "dinner", servings, guests = [], minutes, with: w
   return { date: day, suggestions, leftovers, planned, pastDate: fits.past, note: notes.join(" ") };
 };
 
-/** What the day could have; a guest of whom something is wrong is refused. */
+/** What the day could have; a guest of whom something is wrong is refused, and a tag that no recipe has. */
 const meals = (/** @type {SDK.Actions.DayMealsInput} */ input) => {
   try {
     return SDK.Actions.dayMeals(input);
   } catch (e) {
     const wrong = /** @type {KoanError} */ (e);
-    if (wrong.path?.startsWith("/guests")) refuse(wrong.path, wrong.message, wrong.hint);
+    if (wrong.path?.startsWith("/guests") || wrong.path?.startsWith("/tags")) refuse(wrong.path, wrong.message, wrong.hint);
     throw e;
   }
 };

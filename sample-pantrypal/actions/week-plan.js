@@ -1,7 +1,7 @@
 // Meals for some days: by the household's rules, time, allergies and budget, with what expires first.
 export const action = {
   title: "Plan the week",
-  description: "Plans meals for the next days: keeps the household's rules (fish on Friday), allergies, dislikes, time and budget, uses what expires soon first. With leftovers: true, it plans what is left of other meals before it goes off. Days that have a meal already keep it.",
+  description: "Plans meals for the next days: keeps the household's rules (fish on Friday), allergies, dislikes, time and budget, uses what expires soon first. Packed lunches: meal lunch, tags [lunchbox]. With leftovers: true, it plans what is left of other meals before it goes off. Days that have a meal already keep it.",
   input: {
     type: "object",
     properties: {
@@ -11,6 +11,8 @@ export const action = {
       servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Of each meal; without it, those of the household." },
       budget: { type: "number", minimum: 0, maximum: 100000, description: "For what has to be bought; without it, the household's weekly budget by days." },
       name: { type: "string", minLength: 1, maxLength: 120 },
+      tags: { type: "array", maxItems: 20, items: { type: "string", maxLength: 40, pattern: "\\S" }, description: "Only recipes with all of these tags, diets or cuisines; lunchbox: what can be packed." },
+      weekdays: { type: "array", items: { enum: ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] }, description: "Only on these; without it, on each day." },
       leftovers: { type: "boolean", default: false, description: "Plan what is left of other meals where it feeds everybody and would go off within these days." },
     },
     additionalProperties: false,
@@ -33,7 +35,7 @@ export const action = {
 const DAY = 86400000, SOON = 5, NAMED = 4;
 /** @type {(day: string, days: number) => string} */
 const plus = (day, days) => new Date(Date.parse(day) + days * DAY).toISOString().slice(0, 10);
-const WEEKDAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
+const WEEKDAYS = /** @type {const} */ (["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"]);
 const weekdayOf = (/** @type {string} */ day) => WEEKDAYS[new Date(Date.parse(day)).getUTCDay()];
 
 /** @typedef {SDK.Entities.PlannedMeal & { recipe: SDK.Entities.Recipe | null }} Meal */
@@ -41,7 +43,7 @@ const weekdayOf = (/** @type {string} */ day) => WEEKDAYS[new Date(Date.parse(da
 /** @typedef {{ date: string, weekday: string, recipeId: string, servings: number, kept?: Meal, left?: Left, cuisine?: string, recipes?: string[] }} Choice */
 
 /** @param {SDK.Actions.WeekPlanInput} input */
-export default ({ start, days = 7, meal = "dinner", servings, budget, name, leftovers = false }) => {
+export default ({ start, days = 7, meal = "dinner", servings, budget, name, tags, weekdays, leftovers = false }) => {
   const stow = SDK.Actions.stow({ foodIds: [] });
   if (start !== undefined) checkDay("/start", start, stow.today);
   const first = start ?? stow.today, last = plus(first, days - 1);
@@ -58,14 +60,12 @@ export default ({ start, days = 7, meal = "dinner", servings, budget, name, left
   let apart = 1;
   for (let i = 0; i < days; i++) {
     const date = plus(first, i), weekday = weekdayOf(date);
-    const planned = there.find((m) => m.date === date);
-    if (planned) {
-      kept.push(planned);
-      chosen.push({ date, weekday, kept: planned, recipeId: planned.recipeId ?? "", servings: planned.servings });
-      continue;
-    }
-    const day = SDK.Actions.dayMeals({
-      date, meal, servings: portions, before: chosen.filter(cooks).map((c) => ({ key: c.date, recipeId: c.recipeId, servings: c.servings, date: c.date })),
+    const dishes = there.filter((m) => m.date === date);
+    kept.push(...dishes);
+    chosen.push(...dishes.map((m) => ({ date, weekday, kept: m, recipeId: m.recipeId ?? "", servings: m.servings })));
+    if (dishes.some((m) => !beside(m)) || (weekdays && !weekdays.includes(weekday))) continue;
+    const day = mealsOf({
+      date, meal, servings: portions, ...(tags ? { tags } : {}), before: chosen.filter(cooks).map((c) => ({ key: c.date, recipeId: c.recipeId, servings: c.servings, date: c.date })),
     });
     apart = day.apart;
     for (const idle of day.idle) if (!notes.includes(idle)) notes.push(idle);
@@ -103,15 +103,27 @@ export default ({ start, days = 7, meal = "dinner", servings, budget, name, left
   const plan = fresh.length ? SDK.Entities.MealPlan.upsert({ name: name ?? "Meals from " + first, start: first, end: last }) : null;
   const rows = fresh.length ? SDK.Entities.PlannedMeal.upsertMany(fresh.map((c) => ({ planId: plan?.id, ...(c.left ? { leftoverId: c.left.leftoverId } : { recipeId: c.recipeId }), date: c.date, mealType: meal, servings: c.servings }))) : [];
   for (const m of kept) if (plan && !m.planId && m.status === "planned") SDK.Entities.PlannedMeal.patch(m.id, { planId: plan.id });
-  const cover = SDK.Actions.coverMeals({ meals: shopping.map((c) => ({ key: c.date, recipeId: c.recipeId, servings: c.servings, date: c.date })), together: true });
+  const keyOf = (/** @type {Choice} */ c) => String(chosen.indexOf(c));
+  const cover = SDK.Actions.coverMeals({ meals: shopping.map((c) => ({ key: keyOf(c), recipeId: c.recipeId, servings: c.servings, date: c.date })), together: true });
   const meals = chosen.map((c) => {
-    const m = cover.meals.find((x) => x.key === c.date);
+    const m = cover.meals.find((x) => x.key === keyOf(c));
     return {
       mealId: c.kept ? c.kept.id : rows[fresh.indexOf(c)].id, date: c.date, weekday: c.weekday, recipeId: c.recipeId || null, name: c.left?.name ?? (c.kept ? c.kept.recipe?.name ?? c.kept.name : m?.name) ?? "",
       minutes: m?.minutes ?? 0, servings: c.servings, usesSoon: m && !c.kept ? soon(m, c.date) : [], toBuy: m ? m.missing.map((l) => l.name) : [], kept: !!c.kept,
     };
   });
   return { planId: plan?.id ?? null, name: plan?.name ?? "", meals, cost: choice.cost, budget: limit === null ? null : Math.round(limit * 100) / 100, notes, leftovers: uneaten.map(({ leftoverId, name: of, servings: n, bestBefore }) => ({ leftoverId, name: of, servings: n, bestBefore })) };
+};
+
+/** What the day could have; a tag that no recipe has is refused. */
+const mealsOf = (/** @type {SDK.Actions.DayMealsInput} */ input) => {
+  try {
+    return SDK.Actions.dayMeals(input);
+  } catch (e) {
+    const wrong = /** @type {KoanError} */ (e);
+    if (wrong.path?.startsWith("/tags")) refuse(wrong.path, wrong.message, wrong.hint);
+    throw e;
+  }
 };
 
 /** Which rules leave out what would do. */
@@ -139,6 +151,9 @@ const checkDay = (path, day, today) => {
   if (day < today) refuse(path, day + " is before today, " + today + ".", "Send today or a later day.");
   if (day > plus(today, 366)) refuse(path, day + " is more than a year ahead.", "Send a day before " + plus(today, 366) + ".");
 };
+
+/** Whether a dish is eaten beside another one: a side alone is no meal. */
+const beside = (/** @type {Meal} */ m) => !!m.recipe?.mealTypes?.length && m.recipe.mealTypes.every((t) => t === "side" || t === "dessert");
 
 /** Whether a meal is about to be planned by a recipe. */
 const cooks = (/** @type {Choice} */ c) => !c.kept && !c.left;

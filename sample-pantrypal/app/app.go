@@ -30,18 +30,18 @@ func At(clock func() time.Time) framework.App {
 		Clock: clock,
 		Name:  "pantrypal",
 		Description: "What is in the house, what can be cooked from it, and what is missing. " +
-			"Whole jobs are actions, in scripts SDK.Actions: haul (photo to pantry), learn-product, tonight, week-plan, meal-prep, shop, check-off, cooked, replan, import-recipe, waste, prices, nutrition, reminders, open-too-long, merge-foods, move. " +
+			"Whole jobs are actions, in scripts SDK.Actions: haul (photo to pantry), learn-product, tonight, week-plan, meal-prep, shop, check-off, cooked, replan, import-recipe, edit-recipe, waste, prices, nutrition, reminders, open-too-long, merge-foods, move. " +
 			"Days are the household's; find-food joins a name to its food.",
 		// Somebody in the household agrees before rows are deleted, lots are changed by a filter, more
 		// lots are changed in one run than a meal takes (so that nobody throws the pantry away), or two
 		// foods become one. A single lot is noted as thrown away without a question: an undo takes that
-		// back. A line of a shopping list is nobody's loss; what a list needs for which meal is made anew
-		// with the list.
+		// back. A line of a shopping list or of a recipe of the household's own is nobody's loss; what a list
+		// needs for which meal is made anew with the list.
 		Defaults: map[string]string{
 			"approval.mode": "destructive",
 			// Whole jobs are actions: the line of each entity tells a model enough, at a third of the tokens.
 			"codeMode.inlineTypesBytes": "8000",
-			"approval.rules": `[{"entity": "ShoppingNeed", "mode": "never"}, {"entity": "ShoppingItem", "mode": "never"}, {"operation": "action::merge-foods", "mode": "destructive"},` +
+			"approval.rules": `[{"entity": "ShoppingNeed", "mode": "never"}, {"entity": "ShoppingItem", "mode": "never"}, {"entity": "RecipeIngredient", "mode": "never"}, {"operation": "action::merge-foods", "mode": "destructive"},` +
 				` {"operation": "koan::PantryItem.update-by-query", "mode": "always"}, {"entity": "PantryItem", "operation": "update", "rows": 20, "mode": "writes"}]`,
 		},
 		Entities:  entities(clock),

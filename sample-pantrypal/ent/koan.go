@@ -87,7 +87,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		opt(&o)
 	}
 	app := &shim.App{
-		SchemaHash: 2109508117,
+		SchemaHash: 687534285,
 		Kinds:      koanKinds(),
 		Connect: func(set string, drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(set, drv, engine, o.clients)
@@ -2334,7 +2334,8 @@ func koanKindRecipe() *shim.Kind {
 					{Name: "equipment", Description: "What it needs beyond a knife and a board: stove, oven, blender.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 					{Name: "rating", Description: "The household's own, 0 to 5.", Type: "float", Nullable: true, Min: new(float64(0)), Max: new(float64(5))},
 					{Name: "source", Description: "Where it is from: an address, a book.", Type: "string", Nullable: true, MaxLength: new(int(400))},
-					{Name: "origin", Description: "catalogue: the same in every set; only rating, favourite and timesCooked change. household: its own.", Type: "enum", Enum: []string{"catalogue", "household"}, Immutable: true, ReadOnly: true, Default: json.RawMessage(`"household"`)},
+					{Name: "photo", Description: "Id of the file with a photo of it; null: a drawn picture.", Type: "string", Nullable: true, MaxLength: new(int(64))},
+					{Name: "origin", Description: "catalogue: the same in every set; only rating, favourite, photo and timesCooked change. household: its own.", Type: "enum", Enum: []string{"catalogue", "household"}, Immutable: true, ReadOnly: true, Default: json.RawMessage(`"household"`)},
 					{Name: "timesCooked", Type: "int", Default: json.RawMessage("0"), Min: new(float64(0))},
 				},
 				Edges: []catalog.Edge{
@@ -2363,6 +2364,7 @@ func koanKindRecipe() *shim.Kind {
 				{Field: "equipment", Ent: "equipment", Name: "equipment", Storage: "json", Nullable: true},
 				{Field: "rating", Ent: "rating", Name: "rating", Storage: "float", Nullable: true},
 				{Field: "source", Ent: "source", Name: "source", Storage: "text", Nullable: true},
+				{Field: "photo", Ent: "photo", Name: "photo", Storage: "text", Nullable: true},
 				{Field: "origin", Ent: "origin", Name: "origin", Storage: "text"},
 				{Field: "timesCooked", Ent: "times_cooked", Name: "times_cooked", Storage: "int"},
 			},
@@ -2463,6 +2465,8 @@ func koanSetRecipe(m stdent.Mutation, column string, v any) error {
 		return shim.Float(v, x.SetRating)
 	case "source":
 		return shim.Text(v, x.SetSource)
+	case "photo":
+		return shim.Text(v, x.SetPhoto)
 	case "origin":
 		return shim.Text(v, x.SetOrigin)
 	case "times_cooked":

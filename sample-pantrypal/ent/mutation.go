@@ -15377,6 +15377,7 @@ type RecipeMutation struct {
 	rating             *float64
 	addrating          *float64
 	source             *string
+	photo              *string
 	origin             *recipe.Origin
 	times_cooked       *int
 	addtimes_cooked    *int
@@ -16314,6 +16315,55 @@ func (m *RecipeMutation) ResetSource() {
 	delete(m.clearedFields, recipe.FieldSource)
 }
 
+// SetPhoto sets the "photo" field.
+func (m *RecipeMutation) SetPhoto(s string) {
+	m.photo = &s
+}
+
+// Photo returns the value of the "photo" field in the mutation.
+func (m *RecipeMutation) Photo() (r string, exists bool) {
+	v := m.photo
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPhoto returns the old "photo" field's value of the Recipe entity.
+// If the Recipe object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RecipeMutation) OldPhoto(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPhoto is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPhoto requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPhoto: %w", err)
+	}
+	return oldValue.Photo, nil
+}
+
+// ClearPhoto clears the value of the "photo" field.
+func (m *RecipeMutation) ClearPhoto() {
+	m.photo = nil
+	m.clearedFields[recipe.FieldPhoto] = struct{}{}
+}
+
+// PhotoCleared returns if the "photo" field was cleared in this mutation.
+func (m *RecipeMutation) PhotoCleared() bool {
+	_, ok := m.clearedFields[recipe.FieldPhoto]
+	return ok
+}
+
+// ResetPhoto resets all changes to the "photo" field.
+func (m *RecipeMutation) ResetPhoto() {
+	m.photo = nil
+	delete(m.clearedFields, recipe.FieldPhoto)
+}
+
 // SetOrigin sets the "origin" field.
 func (m *RecipeMutation) SetOrigin(r recipe.Origin) {
 	m.origin = &r
@@ -16548,7 +16598,7 @@ func (m *RecipeMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *RecipeMutation) Fields() []string {
-	fields := make([]string, 0, 17)
+	fields := make([]string, 0, 18)
 	if m.name != nil {
 		fields = append(fields, recipe.FieldName)
 	}
@@ -16594,6 +16644,9 @@ func (m *RecipeMutation) Fields() []string {
 	if m.source != nil {
 		fields = append(fields, recipe.FieldSource)
 	}
+	if m.photo != nil {
+		fields = append(fields, recipe.FieldPhoto)
+	}
 	if m.origin != nil {
 		fields = append(fields, recipe.FieldOrigin)
 	}
@@ -16638,6 +16691,8 @@ func (m *RecipeMutation) Field(name string) (ent.Value, bool) {
 		return m.Rating()
 	case recipe.FieldSource:
 		return m.Source()
+	case recipe.FieldPhoto:
+		return m.Photo()
 	case recipe.FieldOrigin:
 		return m.Origin()
 	case recipe.FieldTimesCooked:
@@ -16681,6 +16736,8 @@ func (m *RecipeMutation) OldField(ctx context.Context, name string) (ent.Value, 
 		return m.OldRating(ctx)
 	case recipe.FieldSource:
 		return m.OldSource(ctx)
+	case recipe.FieldPhoto:
+		return m.OldPhoto(ctx)
 	case recipe.FieldOrigin:
 		return m.OldOrigin(ctx)
 	case recipe.FieldTimesCooked:
@@ -16798,6 +16855,13 @@ func (m *RecipeMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetSource(v)
+		return nil
+	case recipe.FieldPhoto:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPhoto(v)
 		return nil
 	case recipe.FieldOrigin:
 		v, ok := value.(recipe.Origin)
@@ -16933,6 +16997,9 @@ func (m *RecipeMutation) ClearedFields() []string {
 	if m.FieldCleared(recipe.FieldSource) {
 		fields = append(fields, recipe.FieldSource)
 	}
+	if m.FieldCleared(recipe.FieldPhoto) {
+		fields = append(fields, recipe.FieldPhoto)
+	}
 	return fields
 }
 
@@ -16973,6 +17040,9 @@ func (m *RecipeMutation) ClearField(name string) error {
 		return nil
 	case recipe.FieldSource:
 		m.ClearSource()
+		return nil
+	case recipe.FieldPhoto:
+		m.ClearPhoto()
 		return nil
 	}
 	return fmt.Errorf("unknown Recipe nullable field %s", name)
@@ -17026,6 +17096,9 @@ func (m *RecipeMutation) ResetField(name string) error {
 		return nil
 	case recipe.FieldSource:
 		m.ResetSource()
+		return nil
+	case recipe.FieldPhoto:
+		m.ResetPhoto()
 		return nil
 	case recipe.FieldOrigin:
 		m.ResetOrigin()

@@ -47,7 +47,9 @@ type Recipe struct {
 	Rating *float64 `json:"rating,omitempty"`
 	// Where it is from: an address, a book.
 	Source string `json:"source,omitempty"`
-	// catalogue: the same in every set; only rating, favourite and timesCooked change. household: its own.
+	// Id of the file with a photo of it; null: a drawn picture.
+	Photo *string `json:"photo,omitempty"`
+	// catalogue: the same in every set; only rating, favourite, photo and timesCooked change. household: its own.
 	Origin recipe.Origin `json:"origin,omitempty"`
 	// TimesCooked holds the value of the "times_cooked" field.
 	TimesCooked int `json:"times_cooked,omitempty"`
@@ -99,7 +101,7 @@ func (*Recipe) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullFloat64)
 		case recipe.FieldPrepMinutes, recipe.FieldCookMinutes, recipe.FieldServings, recipe.FieldTimesCooked:
 			values[i] = new(sql.NullInt64)
-		case recipe.FieldID, recipe.FieldName, recipe.FieldDescription, recipe.FieldCuisine, recipe.FieldDifficulty, recipe.FieldSource, recipe.FieldOrigin:
+		case recipe.FieldID, recipe.FieldName, recipe.FieldDescription, recipe.FieldCuisine, recipe.FieldDifficulty, recipe.FieldSource, recipe.FieldPhoto, recipe.FieldOrigin:
 			values[i] = new(sql.NullString)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -223,6 +225,13 @@ func (_m *Recipe) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Source = value.String
 			}
+		case recipe.FieldPhoto:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field photo", values[i])
+			} else if value.Valid {
+				_m.Photo = new(string)
+				*_m.Photo = value.String
+			}
 		case recipe.FieldOrigin:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field origin", values[i])
@@ -327,6 +336,11 @@ func (_m *Recipe) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("source=")
 	builder.WriteString(_m.Source)
+	builder.WriteString(", ")
+	if v := _m.Photo; v != nil {
+		builder.WriteString("photo=")
+		builder.WriteString(*v)
+	}
 	builder.WriteString(", ")
 	builder.WriteString("origin=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Origin))

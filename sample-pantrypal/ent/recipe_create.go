@@ -183,6 +183,20 @@ func (_c *RecipeCreate) SetNillableSource(v *string) *RecipeCreate {
 	return _c
 }
 
+// SetPhoto sets the "photo" field.
+func (_c *RecipeCreate) SetPhoto(v string) *RecipeCreate {
+	_c.mutation.SetPhoto(v)
+	return _c
+}
+
+// SetNillablePhoto sets the "photo" field if the given value is not nil.
+func (_c *RecipeCreate) SetNillablePhoto(v *string) *RecipeCreate {
+	if v != nil {
+		_c.SetPhoto(*v)
+	}
+	return _c
+}
+
 // SetOrigin sets the "origin" field.
 func (_c *RecipeCreate) SetOrigin(v recipe.Origin) *RecipeCreate {
 	_c.mutation.SetOrigin(v)
@@ -384,6 +398,11 @@ func (_c *RecipeCreate) check() error {
 			return &ValidationError{Name: "source", err: fmt.Errorf(`ent: validator failed for field "Recipe.source": %w`, err)}
 		}
 	}
+	if v, ok := _c.mutation.Photo(); ok {
+		if err := recipe.PhotoValidator(v); err != nil {
+			return &ValidationError{Name: "photo", err: fmt.Errorf(`ent: validator failed for field "Recipe.photo": %w`, err)}
+		}
+	}
 	if _, ok := _c.mutation.Origin(); !ok {
 		return &ValidationError{Name: "origin", err: errors.New(`ent: missing required field "Recipe.origin"`)}
 	}
@@ -499,6 +518,10 @@ func (_c *RecipeCreate) createSpec() (*Recipe, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Source(); ok {
 		_spec.SetField(recipe.FieldSource, field.TypeString, value)
 		_node.Source = value
+	}
+	if value, ok := _c.mutation.Photo(); ok {
+		_spec.SetField(recipe.FieldPhoto, field.TypeString, value)
+		_node.Photo = &value
 	}
 	if value, ok := _c.mutation.Origin(); ok {
 		_spec.SetField(recipe.FieldOrigin, field.TypeEnum, value)

@@ -312,6 +312,26 @@ func (_u *RecipeUpdate) ClearSource() *RecipeUpdate {
 	return _u
 }
 
+// SetPhoto sets the "photo" field.
+func (_u *RecipeUpdate) SetPhoto(v string) *RecipeUpdate {
+	_u.mutation.SetPhoto(v)
+	return _u
+}
+
+// SetNillablePhoto sets the "photo" field if the given value is not nil.
+func (_u *RecipeUpdate) SetNillablePhoto(v *string) *RecipeUpdate {
+	if v != nil {
+		_u.SetPhoto(*v)
+	}
+	return _u
+}
+
+// ClearPhoto clears the value of the "photo" field.
+func (_u *RecipeUpdate) ClearPhoto() *RecipeUpdate {
+	_u.mutation.ClearPhoto()
+	return _u
+}
+
 // SetTimesCooked sets the "times_cooked" field.
 func (_u *RecipeUpdate) SetTimesCooked(v int) *RecipeUpdate {
 	_u.mutation.ResetTimesCooked()
@@ -479,6 +499,11 @@ func (_u *RecipeUpdate) check() error {
 			return &ValidationError{Name: "source", err: fmt.Errorf(`ent: validator failed for field "Recipe.source": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.Photo(); ok {
+		if err := recipe.PhotoValidator(v); err != nil {
+			return &ValidationError{Name: "photo", err: fmt.Errorf(`ent: validator failed for field "Recipe.photo": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.TimesCooked(); ok {
 		if err := recipe.TimesCookedValidator(v); err != nil {
 			return &ValidationError{Name: "times_cooked", err: fmt.Errorf(`ent: validator failed for field "Recipe.times_cooked": %w`, err)}
@@ -607,6 +632,12 @@ func (_u *RecipeUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if _u.mutation.SourceCleared() {
 		_spec.ClearField(recipe.FieldSource, field.TypeString)
+	}
+	if value, ok := _u.mutation.Photo(); ok {
+		_spec.SetField(recipe.FieldPhoto, field.TypeString, value)
+	}
+	if _u.mutation.PhotoCleared() {
+		_spec.ClearField(recipe.FieldPhoto, field.TypeString)
 	}
 	if value, ok := _u.mutation.TimesCooked(); ok {
 		_spec.SetField(recipe.FieldTimesCooked, field.TypeInt, value)
@@ -1006,6 +1037,26 @@ func (_u *RecipeUpdateOne) ClearSource() *RecipeUpdateOne {
 	return _u
 }
 
+// SetPhoto sets the "photo" field.
+func (_u *RecipeUpdateOne) SetPhoto(v string) *RecipeUpdateOne {
+	_u.mutation.SetPhoto(v)
+	return _u
+}
+
+// SetNillablePhoto sets the "photo" field if the given value is not nil.
+func (_u *RecipeUpdateOne) SetNillablePhoto(v *string) *RecipeUpdateOne {
+	if v != nil {
+		_u.SetPhoto(*v)
+	}
+	return _u
+}
+
+// ClearPhoto clears the value of the "photo" field.
+func (_u *RecipeUpdateOne) ClearPhoto() *RecipeUpdateOne {
+	_u.mutation.ClearPhoto()
+	return _u
+}
+
 // SetTimesCooked sets the "times_cooked" field.
 func (_u *RecipeUpdateOne) SetTimesCooked(v int) *RecipeUpdateOne {
 	_u.mutation.ResetTimesCooked()
@@ -1186,6 +1237,11 @@ func (_u *RecipeUpdateOne) check() error {
 			return &ValidationError{Name: "source", err: fmt.Errorf(`ent: validator failed for field "Recipe.source": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.Photo(); ok {
+		if err := recipe.PhotoValidator(v); err != nil {
+			return &ValidationError{Name: "photo", err: fmt.Errorf(`ent: validator failed for field "Recipe.photo": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.TimesCooked(); ok {
 		if err := recipe.TimesCookedValidator(v); err != nil {
 			return &ValidationError{Name: "times_cooked", err: fmt.Errorf(`ent: validator failed for field "Recipe.times_cooked": %w`, err)}
@@ -1331,6 +1387,12 @@ func (_u *RecipeUpdateOne) sqlSave(ctx context.Context) (_node *Recipe, err erro
 	}
 	if _u.mutation.SourceCleared() {
 		_spec.ClearField(recipe.FieldSource, field.TypeString)
+	}
+	if value, ok := _u.mutation.Photo(); ok {
+		_spec.SetField(recipe.FieldPhoto, field.TypeString, value)
+	}
+	if _u.mutation.PhotoCleared() {
+		_spec.ClearField(recipe.FieldPhoto, field.TypeString)
 	}
 	if value, ok := _u.mutation.TimesCooked(); ok {
 		_spec.SetField(recipe.FieldTimesCooked, field.TypeInt, value)

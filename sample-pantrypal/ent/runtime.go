@@ -1100,8 +1100,12 @@ func init() {
 	recipeDescSource := recipeFields[14].Descriptor()
 	// recipe.SourceValidator is a validator for the "source" field. It is called by the builders before save.
 	recipe.SourceValidator = recipeDescSource.Validators[0].(func(string) error)
+	// recipeDescPhoto is the schema descriptor for photo field.
+	recipeDescPhoto := recipeFields[15].Descriptor()
+	// recipe.PhotoValidator is a validator for the "photo" field. It is called by the builders before save.
+	recipe.PhotoValidator = recipeDescPhoto.Validators[0].(func(string) error)
 	// recipeDescTimesCooked is the schema descriptor for times_cooked field.
-	recipeDescTimesCooked := recipeFields[16].Descriptor()
+	recipeDescTimesCooked := recipeFields[17].Descriptor()
 	// recipe.DefaultTimesCooked holds the default value on creation for the times_cooked field.
 	recipe.DefaultTimesCooked = recipeDescTimesCooked.Default.(int)
 	// recipe.TimesCookedValidator is a validator for the "times_cooked" field. It is called by the builders before save.

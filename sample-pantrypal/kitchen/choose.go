@@ -11,7 +11,7 @@ import (
 )
 
 type chooseIn struct {
-	Days   []chooseDay `json:"days"             jsonschema:"maxItems=31"            jsonschema_description:"in the order of their dates"`
+	Days   []chooseDay `json:"days"             jsonschema:"maxItems=31"            jsonschema_description:"in the order of their dates, one for each dish"`
 	Apart  int         `json:"apart"            jsonschema:"minimum=0,maximum=3650" jsonschema_description:"days between two meals of one recipe"`
 	Budget *float64    `json:"budget,omitempty" jsonschema:"minimum=0"              jsonschema_description:"what has to be bought may cost this much; without it, the first of each day is taken"`
 }
@@ -73,8 +73,8 @@ func readChoice(ctx context.Context, call framework.Call, in chooseIn) (*choice,
 	var meals []meal
 	for i, d := range in.Days {
 		date, err := time.Parse(time.DateOnly, d.Date)
-		if err != nil || i > 0 && !date.After(c.dates[i-1]) {
-			return nil, fault.Newf(fault.InvalidPayload, "%q is no day after the one before it", fault.Clip(d.Date, 20)).WithHint("Send days such as 2026-01-31, in their order.")
+		if err != nil || i > 0 && date.Before(c.dates[i-1]) {
+			return nil, fault.Newf(fault.InvalidPayload, "%q is not a day, or is before the one that precedes it", fault.Clip(d.Date, 20)).WithHint("Send days such as 2026-01-31, in their order.")
 		}
 		c.dates = append(c.dates, date)
 		for _, id := range d.Recipes {

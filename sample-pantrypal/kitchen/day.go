@@ -17,12 +17,13 @@ import (
 const leastApart = 3
 
 type dayIn struct {
-	Date     string  `json:"date"`
-	Meal     string  `json:"meal"              jsonschema_description:"breakfast, lunch, dinner ..."`
-	Servings float64 `json:"servings"          jsonschema:"exclusiveMinimum=0"`
-	Minutes  *int    `json:"minutes,omitempty" jsonschema:"minimum=1" jsonschema_description:"time to cook; without it, that of the household and its rules for this weekday"`
-	Before   []meal  `json:"before,omitempty"  jsonschema_description:"meals that are about to be planned for earlier days"`
-	Guests   []guest `json:"guests,omitempty"  jsonschema:"maxItems=100"`
+	Date     string   `json:"date"`
+	Meal     string   `json:"meal"              jsonschema_description:"breakfast, lunch, dinner ..."`
+	Servings float64  `json:"servings"          jsonschema:"exclusiveMinimum=0"`
+	Minutes  *int     `json:"minutes,omitempty" jsonschema:"minimum=1" jsonschema_description:"time to cook; without it, that of the household and its rules for this weekday"`
+	Before   []meal   `json:"before,omitempty"  jsonschema_description:"meals that are about to be planned for earlier days"`
+	Guests   []guest  `json:"guests,omitempty"  jsonschema:"maxItems=100"`
+	Tags     []string `json:"tags,omitempty"    jsonschema:"maxItems=20" jsonschema_description:"only recipes with all of these tags, diets or cuisines"`
 }
 
 type dayMeal struct {
@@ -106,6 +107,9 @@ func dayMeals(ctx context.Context, call framework.Call, in dayIn) (dayOut, error
 	if err != nil {
 		return dayOut{}, err
 	}
+	if err := in.known(recipes); err != nil {
+		return dayOut{}, err
+	}
 	out := dayOut{Meals: []dayMeal{}, RuledOut: []ruledOut{}, Idle: idle(h.book, rules, recipes)}
 	out.Apart, out.ApartBy = apart(rules)
 	today := slices.DeleteFunc(slices.Clone(rules), func(r planRule) bool { return len(r.Weekdays) > 0 && !slices.Contains(r.Weekdays, weekday(date)) })
@@ -120,7 +124,7 @@ func dayMeals(ctx context.Context, call framework.Call, in dayIn) (dayOut, error
 	}
 	free := slices.DeleteFunc(slices.Clone(recipes), func(r recipeHead) bool {
 		minutes := r.PrepMinutes + r.CookMinutes // 0: nobody knows how long it takes
-		return !slices.Contains(r.MealTypes, in.Meal) || minutes == 0 || minutes > out.Minutes
+		return !slices.Contains(r.MealTypes, in.Meal) || minutes == 0 || minutes > out.Minutes || !in.tagged(r)
 	})
 	covers, err := coverMeals(ctx, call, in.asked(h, free, taken))
 	if err != nil {
@@ -143,6 +147,31 @@ func dayMeals(ctx context.Context, call framework.Call, in dayIn) (dayOut, error
 	}
 	out.keep(h.book, today, heads)
 	return out, nil
+}
+
+// tagged reports whether a recipe has all tags that are asked for.
+func (in dayIn) tagged(r recipeHead) bool {
+	return !slices.ContainsFunc(in.Tags, func(tag string) bool { return !r.isCalled(strings.TrimSpace(tag)) })
+}
+
+// known refuses a tag that no recipe has.
+func (in dayIn) known(recipes []recipeHead) error {
+	for i, tag := range in.Tags {
+		if slices.ContainsFunc(recipes, func(r recipeHead) bool { return r.isCalled(strings.TrimSpace(tag)) }) {
+			continue
+		}
+		var there []string
+		for _, r := range recipes {
+			for _, t := range slices.Concat(r.Tags, r.DietaryTags) {
+				if !slices.Contains(there, t) {
+					there = append(there, t)
+				}
+			}
+		}
+		slices.Sort(there)
+		return fault.Newf(fault.InvalidPayload, "No recipe has the tag %q.", fault.Clip(tag, 40)).WithPath(fmt.Sprintf("/tags/%d", i)).WithHint("The tags are: %s.", strings.Join(there, ", "))
+	}
+	return nil
 }
 
 // ruleOut takes note of a meal that would do, but for a rule.

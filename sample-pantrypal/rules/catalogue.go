@@ -64,7 +64,7 @@ func readable(ctx context.Context, c *ent.Client, code string) error {
 }
 
 // ownFields are the fields of a recipe of the catalogue that are the household's.
-var ownFields = map[string]bool{recipe.FieldRating: true, recipe.FieldFavourite: true, recipe.FieldTimesCooked: true}
+var ownFields = map[string]bool{recipe.FieldRating: true, recipe.FieldFavourite: true, recipe.FieldTimesCooked: true, recipe.FieldPhoto: true}
 
 // sharedRecipes leaves recipes of the catalogue as every set has them.
 func sharedRecipes(next ent.Mutator) ent.Mutator {
@@ -87,7 +87,7 @@ func sharedRecipes(next ent.Mutator) ent.Mutator {
 		shared, err := m.Client().Recipe.Query().Where(recipe.IDIn(ids...), recipe.OriginEQ(recipe.OriginCatalogue)).First(ctx)
 		switch {
 		case err == nil:
-			return nil, fmt.Errorf("%s is a recipe of the catalogue: only its rating, favourite and timesCooked can be changed. Make a recipe of your own of it", shared.Name)
+			return nil, fmt.Errorf("%s is a recipe of the catalogue: only its rating, favourite, photo and timesCooked can be changed. Make a recipe of your own of it", shared.Name)
 		case !ent.IsNotFound(err):
 			return nil, err
 		}

@@ -23,7 +23,7 @@ import (
 // catalogue brings a set to the catalogue. The ids are made of names and codes, so they are
 // the same everywhere. Foods, their portions and the catalogue's recipes become what they
 // are now; products and stores, which a household may change, are only added, save those that it has deleted. Of a recipe,
-// rating, favourite and timesCooked are the household's. What a release has no more stays with what
+// rating, favourite, photo and timesCooked are the household's. What a release has no more stays with what
 // belongs to it: it may be in the house, or planned.
 func (w *writer) catalogue(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{w.foods, w.portions, w.stores, w.products, w.recipes} {

@@ -83,12 +83,20 @@ type homePage struct {
 	Leftovers []leftover
 	Ideas     []suggestion // for tonight, those first for which everything is in the house
 	Note      string       // why there are none
-	Meal      *meal
-	Lacks     []string // what the meal that is planned lacks
-	Run       string   // that noted the meal as cooked, "" if it took nothing
-	Codes     int      // that nobody has explained
+	Meal      *meal        // tonight's, or the dish of it that is no side
+	Dishes    []dish       // the others
+	Lacks     []string     // what the meal that is planned lacks
+	Run       string       // that noted the meal as cooked, "" if it took nothing
+	Codes     int          // that nobody has explained
 	ToBuy     []shoppingList
 	Waiting   int // plans
+}
+
+// dish is one of several of a meal.
+type dish struct {
+	meal
+	Lacks []string
+	Run   string // that noted it as cooked
 }
 
 // Ready reports whether a dish can be cooked without shopping.
@@ -121,40 +129,23 @@ func (s *site) home(v *visit) (any, error) {
 const (
 	ideasAsked = 12 // suggestions that Home chooses from
 	ideasShown = 3
+	maxDishes  = 20 // of one meal
 )
 
 // tonight finds what is planned for today, else what could be cooked, and what there is to it.
 func (p *homePage) tonight(v *visit) error {
 	var out struct {
 		Suggestions []suggestion `json:"suggestions"`
-		Planned     *struct {
-			MealID string `json:"mealId"`
-		} `json:"planned"`
-		Note string `json:"note"`
+		Planned     *struct{}    `json:"planned"`
+		Note        string       `json:"note"`
 	}
 	if _, err := v.action("tonight", map[string]any{"count": ideasAsked}, &out); err != nil {
 		return err
 	}
 	p.Ideas, p.Note = out.Suggestions, out.Note
 	if out.Planned != nil {
-		m, err := row[meal](v, "PlannedMeal", out.Planned.MealID, "recipe")
-		if err != nil {
+		if err := p.dishes(v); err != nil {
 			return err
-		}
-		p.Meal = &m
-		if p.Run, err = cookedBy(v, m); err != nil {
-			return err
-		}
-		if m.Recipe != nil {
-			there, err := v.covering(m.RecipeID, m.Servings)
-			if err != nil {
-				return err
-			}
-			p.Lacks = there.lacks()
-		}
-		p.Ideas = slices.DeleteFunc(p.Ideas, func(s suggestion) bool { return !s.Ready() || s.RecipeID == m.RecipeID })
-		if m.Status == "cooked" || len(p.Lacks) == 0 {
-			p.Lacks, p.Ideas = nil, nil
 		}
 	}
 	// What one would have to go shopping for comes after what can be cooked at once.
@@ -168,6 +159,52 @@ func (p *homePage) tonight(v *visit) error {
 		return 1
 	})
 	p.Ideas = p.Ideas[:min(len(p.Ideas), ideasShown)]
+	return nil
+}
+
+// dishes reads what is planned for tonight, the meal first and what is eaten beside it after that.
+func (p *homePage) dishes(v *visit) error {
+	all, err := rows[meal](v, "PlannedMeal", query{"filter": query{"date": v.day.Today, "mealType": "dinner", "status": query{"$ne": "skipped"}}, "sort": "id", "with": "recipe"}, maxDishes)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	beside := func(m meal) int {
+		if m.Recipe != nil && m.Recipe.Beside() {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(all, func(a, b meal) int { return beside(a) - beside(b) })
+	var cooked []any
+	for _, m := range all {
+		if m.Recipe != nil && m.Status == "planned" {
+			cooked = append(cooked, map[string]any{"key": m.ID, "recipeId": m.RecipeID, "servings": m.Servings})
+		}
+	}
+	var there []coverage
+	if len(cooked) > 0 {
+		if there, err = v.coveringAll(cooked, true); err != nil {
+			return err
+		}
+	}
+	for _, m := range all {
+		d := dish{meal: m}
+		if d.Run, err = cookedBy(v, m); err != nil {
+			return err
+		}
+		if at := slices.IndexFunc(there, func(c coverage) bool { return c.Key == m.ID }); at >= 0 {
+			d.Lacks = there[at].lacks()
+		}
+		p.Dishes = append(p.Dishes, d)
+	}
+	first := p.Dishes[0]
+	p.Meal, p.Lacks, p.Run, p.Dishes = &first.meal, first.Lacks, first.Run, p.Dishes[1:]
+	p.Ideas = slices.DeleteFunc(p.Ideas, func(s suggestion) bool {
+		return !s.Ready() || slices.ContainsFunc(all, func(m meal) bool { return m.RecipeID == s.RecipeID })
+	})
+	if len(p.Lacks) == 0 {
+		p.Ideas = nil
+	}
 	return nil
 }
 

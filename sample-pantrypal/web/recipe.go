@@ -1,6 +1,7 @@
 package web
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/koan-go/koan/framework/catalog"
@@ -8,6 +9,7 @@ import (
 )
 
 type ingredient struct {
+	ID          string   `json:"id"`
 	Position    int      `json:"position"`
 	Name        string   `json:"name"`
 	Amount      *float64 `json:"amount"`
@@ -27,6 +29,7 @@ type recipeText struct {
 	Source      *string  `json:"source"`
 	Equipment   []string `json:"equipment"`
 	Difficulty  string   `json:"difficulty"`
+	Origin      string   `json:"origin"`
 }
 
 type nutrients struct {
@@ -48,6 +51,8 @@ type recipePage struct {
 	Meal        string  // that is planned with it today
 	Later       float64 // of its portions, those that are cooked ahead
 	Date        string  // the day that it is looked at for
+	For         string  // the meal of that day
+	Types       []string
 	House       coverage
 	Steps       []step
 }
@@ -77,16 +82,17 @@ func (c coverage) lacks() []string {
 
 // covering asks how a recipe fares.
 func (v *visit) covering(recipe string, servings any) (coverage, error) {
-	all, err := v.coveringAll([]any{map[string]any{"key": recipe, "recipeId": recipe, "servings": servings}})
+	all, err := v.coveringAll([]any{map[string]any{"key": recipe, "recipeId": recipe, "servings": servings}}, false)
 	if err != nil || len(all) == 0 {
 		return coverage{}, err
 	}
 	return all[0], nil
 }
 
-func (v *visit) coveringAll(meals []any) ([]coverage, error) {
+// coveringAll asks the same of several. With together, what one takes is not there for the next.
+func (v *visit) coveringAll(meals []any, together bool) ([]coverage, error) {
 	var out struct{ Meals []coverage }
-	_, err := v.action("cover-meals", map[string]any{"meals": meals}, &out)
+	_, err := v.action("cover-meals", map[string]any{"meals": meals, "together": together}, &out)
 	return out.Meals, err
 }
 
@@ -99,7 +105,7 @@ func recipe(v *visit) (any, error) {
 	if p.Recipe, err = row[recipeText](v, "Recipe", v.PathValue("id")); err != nil {
 		return nil, err
 	}
-	if p.Ingredients, err = rows[ingredient](v, "RecipeIngredient", query{"filter": query{"recipeId": p.Recipe.ID}, "sort": "position,id"}, pageRows); err != nil {
+	if p.Ingredients, err = recipeLines(v, p.Recipe.ID); err != nil {
 		return nil, err
 	}
 	p.Servings = float64(p.Recipe.Servings)
@@ -118,7 +124,10 @@ func recipe(v *visit) (any, error) {
 		return nil, err
 	}
 	p.Steps = stepsOf(p.Recipe.Steps, p.Ingredients)
-	p.Date = v.day.chosen(v.URL.Query().Get("date"))
+	p.Date, p.For, p.Types = v.day.chosen(v.URL.Query().Get("date")), "dinner", dayMeals
+	if meal := v.URL.Query().Get("meal"); slices.Contains(dayMeals, meal) {
+		p.For = meal
+	}
 	var food struct {
 		Meals []struct {
 			PerPortion nutrients `json:"perPortion"`

@@ -13,6 +13,7 @@ import (
 type recipesPage struct {
 	Query   string
 	Date    string // the day that a dish is chosen for, "" for none
+	Meal    string // of that day
 	Hidden  []pair // what the form of the search keeps
 	Filters []filter
 	Recipes []recipeCard
@@ -57,6 +58,10 @@ var choices = []struct {
 	{"vegetarian", "Vegetarian", func(c recipeCard) bool { return slices.Contains(c.DietaryTags, "vegetarian") }},
 	{"vegan", "Vegan", func(c recipeCard) bool { return slices.Contains(c.DietaryTags, "vegan") }},
 	{"favourite", "Favourites", func(c recipeCard) bool { return c.Favourite }},
+	{"lunchbox", "To take along", func(c recipeCard) bool { return slices.Contains(c.Tags, "lunchbox") }},
+	{"side", "Sides", func(c recipeCard) bool { return slices.Contains(c.MealTypes, "side") }},
+	{"lunch", "For lunch", func(c recipeCard) bool { return slices.Contains(c.MealTypes, "lunch") }},
+	{"breakfast", "For breakfast", func(c recipeCard) bool { return slices.Contains(c.MealTypes, "breakfast") }},
 }
 
 func recipes(v *visit) (any, error) {
@@ -66,8 +71,12 @@ func recipes(v *visit) (any, error) {
 		p.Date = v.day.chosen(date)
 		asked.Set("date", p.Date)
 		p.Hidden = append(p.Hidden, pair{"date", p.Date})
+		if p.Meal = "dinner"; slices.Contains(dayMeals, asked.Get("meal")) {
+			p.Meal = asked.Get("meal")
+			p.Hidden = append(p.Hidden, pair{"meal", p.Meal})
+		}
 	}
-	q := query{"sort": "name", "fields": []string{"id", "name", "cuisine", "prepMinutes", "cookMinutes", "servings", "rating", "favourite", "timesCooked", "tags", "dietaryTags"}}
+	q := query{"sort": "name", "fields": []string{"id", "name", "cuisine", "prepMinutes", "cookMinutes", "servings", "rating", "favourite", "timesCooked", "tags", "dietaryTags", "mealTypes", "photo"}}
 	if p.Query != "" {
 		ids, err := recipesWith(v, p.Query)
 		if err != nil {
@@ -98,7 +107,7 @@ func recipes(v *visit) (any, error) {
 // toggled is the address of the recipes with a filter turned on, or off if it is on.
 func toggled(asked url.Values, name string) string {
 	to := url.Values{}
-	for _, kept := range []string{"q", "date"} {
+	for _, kept := range []string{"q", "date", "meal"} {
 		if text := asked.Get(kept); text != "" {
 			to.Set(kept, text)
 		}
@@ -172,7 +181,7 @@ func (p *recipesPage) look(v *visit) error {
 	if len(meals) == 0 {
 		return nil
 	}
-	all, err := v.coveringAll(meals)
+	all, err := v.coveringAll(meals, false)
 	if err != nil {
 		return err
 	}
@@ -234,9 +243,13 @@ func (s *site) picture(w http.ResponseWriter, r *http.Request) {
 		Name      string   `json:"name"`
 		Tags      []string `json:"tags"`
 		MealTypes []string `json:"mealTypes"`
+		Photo     *string  `json:"photo"`
 	}](v, "Recipe", r.PathValue("id"))
 	if err != nil {
 		noPicture(w, err)
+		return
+	}
+	if one.Photo != nil && photographed(v, *one.Photo) {
 		return
 	}
 	lines, err := rows[ingredient](v, "RecipeIngredient", query{"filter": query{"recipeId": one.ID}, "sort": "position,id"}, maxPictured)

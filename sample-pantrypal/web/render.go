@@ -36,7 +36,7 @@ type frame struct {
 // said is what the pages say after a form, by done.did.
 var said = map[string]string{
 	"added": "It is in the house.", "changed": "Changed.", "eaten": "Noted as used up.", "wasted": "Noted as thrown away.", "moved": "Moved.",
-	"rated": "Noted.", "imported": "It is among the recipes.",
+	"rated": "Noted.", "gone": "It is gone.", "imported": "It is among the recipes.",
 	"checked": "Bought, and in the house.", "listed": "The list is up to date.", "item": "It is on the list.", "back": "Back on the list.", "off": "It is off the list.",
 	"read": "The photo was read.", "learned": "Learned, and put away.", "dismissed": "Dismissed.",
 	"planned": "Planned.", "replanned": "The plan was changed.", "cooked": "Cooked: the stock is up to date.",
@@ -47,7 +47,7 @@ var said = map[string]string{
 // program starts as a worker more often than as a server.
 func parse() map[string]*template.Template {
 	names := []string{
-		"home", "more", "shelves", "shopping", "photos", "photo", "week", "served", "recipes", "import", "recipe", "reports", "household", "rules", "stores",
+		"home", "more", "shelves", "shopping", "photos", "photo", "week", "served", "recipes", "import", "recipe", "edit", "reports", "household", "rules", "stores",
 		"activity", "run", "plan", "offline", "fault",
 	}
 	out := make(map[string]*template.Template, len(names))
@@ -63,6 +63,10 @@ var functions = template.FuncMap{
 	"join": strings.Join, "key": newKey, "title": title, "lower": strings.ToLower, "kcal": func(f float64) string { return strconv.Itoa(int(math.Round(f))) },
 	"has":   func(list []string, s string) bool { return slices.Contains(list, s) },
 	"stars": func() []string { return []string{"1", "2", "3", "4", "5"} },
+	"reached": func(rating *float64, star string) bool {
+		n, err := strconv.ParseFloat(star, 64)
+		return err == nil && rating != nil && *rating >= n-0.5
+	},
 	"deref": func(s *string) string { return *s },
 	"decimals": func(f *float64) string {
 		if f == nil {

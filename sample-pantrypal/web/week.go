@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -54,6 +55,26 @@ type recipeHead struct {
 	TimesCooked int      `json:"timesCooked"`
 	Tags        []string `json:"tags"`
 	DietaryTags []string `json:"dietaryTags"`
+	MealTypes   []string `json:"mealTypes"`
+	Photo       *string  `json:"photo"` // its file
+}
+
+// Version is what the address of its picture has, so that a new photo is seen at once.
+func (r recipeHead) Version() string {
+	if r.Photo == nil {
+		return ""
+	}
+	return "?v=" + *r.Photo
+}
+
+// Beside reports whether it is eaten beside another dish: a side alone is no meal.
+func (r recipeHead) Beside() bool {
+	for _, t := range r.MealTypes {
+		if t != "side" && t != "dessert" {
+			return false
+		}
+	}
+	return len(r.MealTypes) > 0
 }
 
 // Takes is how long it takes, in words.
@@ -65,9 +86,21 @@ func (r recipeHead) Takes() string {
 }
 
 type weekDay struct {
-	Date  string
-	Past  bool
-	Meals []meal
+	Date   string
+	Past   bool
+	Meals  []meal
+	Dinner bool // it has one
+}
+
+// dayMeals are the meals of a day in their order, which forms offer.
+var dayMeals = []string{"breakfast", "lunch", "dinner"}
+
+// place is a meal's among those of its day.
+func (m meal) place() int {
+	if at := slices.Index(dayMeals, m.MealType); at >= 0 {
+		return at
+	}
+	return len(dayMeals)
 }
 
 type weekPage struct {
@@ -77,9 +110,14 @@ type weekPage struct {
 	Leftovers      []leftover
 	Start, Current string
 	Now            bool // the week begins today
+	Types          []string
+	Weekdays       []choice // on which lunches are packed
 }
 
-const weekDays = 7
+const (
+	weekDays = 7
+	workdays = 5 // of them
+)
 
 func week(v *visit) (any, error) {
 	today, err := time.Parse(time.DateOnly, v.day.Today)
@@ -93,7 +131,7 @@ func week(v *visit) (any, error) {
 		}
 	}
 	date := func(n int) string { return from.AddDate(0, 0, n).Format(time.DateOnly) }
-	p := &weekPage{Before: date(-weekDays), After: date(weekDays), Start: date(0), Current: v.day.Today, Now: date(0) == v.day.Today}
+	p := &weekPage{Before: date(-weekDays), After: date(weekDays), Start: date(0), Current: v.day.Today, Now: date(0) == v.day.Today, Types: dayMeals, Weekdays: choicesOf(weekdays, weekdays[:workdays])}
 	meals, err := rows[meal](v, "PlannedMeal", query{"filter": query{"date": query{"$gte": date(0), "$lt": date(weekDays)}, "status": query{"$ne": "skipped"}}, "sort": "date,id", "with": "recipe"}, pageRows)
 	if err != nil {
 		return nil, err
@@ -105,9 +143,10 @@ func week(v *visit) (any, error) {
 		d := weekDay{Date: date(n), Past: date(n) < v.day.Today}
 		for _, m := range meals {
 			if m.Date == d.Date {
-				d.Meals = append(d.Meals, m)
+				d.Meals, d.Dinner = append(d.Meals, m), d.Dinner || m.MealType == "dinner"
 			}
 		}
+		slices.SortStableFunc(d.Meals, func(a, b meal) int { return a.place() - b.place() })
 		p.Days = append(p.Days, d)
 		if !d.Past {
 			p.Open = append(p.Open, d.Date)
@@ -148,7 +187,15 @@ func (d day) admit(date string) error {
 // planWeek plans what is free of the next days.
 func planWeek(v *visit) (done, error) {
 	in := map[string]any{"leftovers": true}
-	v.texts(in, "start")
+	v.texts(in, "start", "meal")
+	for _, name := range []string{"tags", "weekdays"} {
+		if sent := v.PostForm[name]; len(sent) > 0 {
+			in[name] = sent
+		}
+	}
+	if err := v.numbers(in, "servings"); err != nil {
+		return done{}, err
+	}
 	if err := v.readDay(); err != nil {
 		return done{}, err
 	}
@@ -171,7 +218,7 @@ func planMeal(v *visit) (done, error) {
 		return done{}, err
 	}
 	in := map[string]any{"date": v.day.Today, "servings": v.day.Portions}
-	v.texts(in, "date", "name")
+	v.texts(in, "date", "name", "mealType")
 	recipe, leftover := v.FormValue("recipe"), v.FormValue("leftover")
 	switch {
 	case leftover != "":

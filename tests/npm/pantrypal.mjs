@@ -499,6 +499,19 @@ const stories = {
     await press(p, "☆ Favourite");
     await open(p, "/recipes?f=favourite");
     await says(p, "Grandmother's beans");
+    await press(p, "Grandmother's beans", ".grid a");
+    await press(p, "Change it", "a.button");
+    await p.$eval("[name=ingredients]", (t) => (t.value = t.value.replace("1 onion", "2 leeks")));
+    await p.$eval("[name=cookMinutes]", (i) => (i.value = "15"));
+    await p.click("input[value=vegan]");
+    await fits(p);
+    await press(p, "Save");
+    await says(p, "Changed.", "#toast");
+    await says(p, "leeks");
+    await says(p, "15 min · Easy · vegan, vegetarian, pescatarian");
+    await Promise.all([p.waitForNavigation({ waitUntil: "domcontentloaded" }), p.click("[aria-label='4 of 5']")]);
+    await says(p, "4 of 5");
+    await fits(p);
     await close(p);
   },
 
@@ -675,7 +688,7 @@ async function everyPage(p) {
   const list = await call("POST", "/api/shopping-list", { name: "Looked at" });
   for (const name of ["Milk", "Soap"]) await call("POST", "/api/shopping-item", { listId: list.id, name });
   const asked = (await call("DELETE", "/api/pantry-item/" + (await first("pantry-item")))).details.planId;
-  return ["/", "/more", "/shelves?place=fridge", "/photo", "/photo/" + (await first("pantry-photo")), "/shopping", "/week", "/recipes", "/recipes?f=now&q=onion", "/recipes/new", "/recipes/shakshuka", "/reports",
+  return ["/", "/more", "/shelves?place=fridge", "/photo", "/photo/" + (await first("pantry-photo")), "/shopping", "/week", "/recipes", "/recipes?f=now&q=onion", "/recipes/new", "/recipes/shakshuka", "/recipes/shakshuka/edit", "/reports",
     "/household", "/rules", "/stores", "/activity", one, "/meals/" + (await first("planned-meal", { status: "cooked" })), "/plans/" + asked, "/offline", "/nothing"];
 }
 

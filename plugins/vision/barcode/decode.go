@@ -30,6 +30,16 @@ var (
 // Decode reads a PNG, JPEG or WebP file, and turns the picture as its EXIF data
 // says, so that all positions are those of the picture as it is shown.
 func Decode(file []byte) (*Gray, error) {
+	img, err := Unpack(file)
+	if err != nil {
+		return nil, err
+	}
+	return FromImage(img).turn(Orientation(file)), nil
+}
+
+// Unpack reads a PNG, JPEG or WebP file in its colours, as it is stored: Orientation says how it is to
+// be turned.
+func Unpack(file []byte) (image.Image, error) {
 	config, format, err := image.DecodeConfig(bytes.NewReader(file))
 	if errors.Is(err, image.ErrFormat) {
 		if name := unsupported(file); name != "" {
@@ -51,7 +61,7 @@ func Decode(file []byte) (*Gray, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the %s file is damaged: %w", format, err)
 	}
-	return FromImage(img).turn(orientation(file)), nil
+	return img, nil
 }
 
 // bytesPerPixel returns what a pixel takes in memory at most while the file is

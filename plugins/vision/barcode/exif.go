@@ -6,10 +6,10 @@ import (
 	"iter"
 )
 
-// orientation returns how the stored pixels of a file are to be turned, as EXIF
+// Orientation returns how the stored pixels of a file are to be turned, as EXIF
 // numbers it: 1 to 8, 1 is not at all. Where there is no such note, or none that
 // makes sense, it is 1.
-func orientation(file []byte) int {
+func Orientation(file []byte) int {
 	switch {
 	case bytes.HasPrefix(file, []byte("\xff\xd8")):
 		for marker, data := range jpegSegments(file) {

@@ -107,7 +107,7 @@ func FuzzOrientation(f *testing.F) {
 	f.Add(exifPNG(f, small, 3))
 	f.Add(append([]byte("RIFF\x00\x00\x00\x00WEBPEXIF\x26\x00\x00\x00"), tiff(binary.BigEndian, 8)...))
 	f.Fuzz(func(t *testing.T, file []byte) {
-		o := orientation(file)
+		o := Orientation(file)
 		require.True(t, o >= 1 && o <= 8)
 		progressive(file)
 		unsupported(file)

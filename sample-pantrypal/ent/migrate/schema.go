@@ -582,6 +582,7 @@ var (
 		{Name: "equipment", Type: field.TypeJSON, Nullable: true},
 		{Name: "rating", Type: field.TypeFloat64, Nullable: true},
 		{Name: "source", Type: field.TypeString, Nullable: true, Size: 400},
+		{Name: "photo", Type: field.TypeString, Nullable: true, Size: 64},
 		{Name: "origin", Type: field.TypeEnum, Enums: []string{"catalogue", "household"}, Default: "household"},
 		{Name: "times_cooked", Type: field.TypeInt, Default: 0},
 	}

@@ -44,6 +44,8 @@ const (
 	FieldRating = "rating"
 	// FieldSource holds the string denoting the source field in the database.
 	FieldSource = "source"
+	// FieldPhoto holds the string denoting the photo field in the database.
+	FieldPhoto = "photo"
 	// FieldOrigin holds the string denoting the origin field in the database.
 	FieldOrigin = "origin"
 	// FieldTimesCooked holds the string denoting the times_cooked field in the database.
@@ -88,6 +90,7 @@ var Columns = []string{
 	FieldEquipment,
 	FieldRating,
 	FieldSource,
+	FieldPhoto,
 	FieldOrigin,
 	FieldTimesCooked,
 }
@@ -125,6 +128,8 @@ var (
 	RatingValidator func(float64) error
 	// SourceValidator is a validator for the "source" field. It is called by the builders before save.
 	SourceValidator func(string) error
+	// PhotoValidator is a validator for the "photo" field. It is called by the builders before save.
+	PhotoValidator func(string) error
 	// DefaultTimesCooked holds the default value on creation for the "times_cooked" field.
 	DefaultTimesCooked int
 	// TimesCookedValidator is a validator for the "times_cooked" field. It is called by the builders before save.
@@ -244,6 +249,11 @@ func ByRating(opts ...sql.OrderTermOption) OrderOption {
 // BySource orders the results by the source field.
 func BySource(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldSource, opts...).ToFunc()
+}
+
+// ByPhoto orders the results by the photo field.
+func ByPhoto(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldPhoto, opts...).ToFunc()
 }
 
 // ByOrigin orders the results by the origin field.

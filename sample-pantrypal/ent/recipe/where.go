@@ -108,6 +108,11 @@ func Source(v string) predicate.Recipe {
 	return predicate.Recipe(sql.FieldEQ(FieldSource, v))
 }
 
+// Photo applies equality check predicate on the "photo" field. It's identical to PhotoEQ.
+func Photo(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldEQ(FieldPhoto, v))
+}
+
 // TimesCooked applies equality check predicate on the "times_cooked" field. It's identical to TimesCookedEQ.
 func TimesCooked(v int) predicate.Recipe {
 	return predicate.Recipe(sql.FieldEQ(FieldTimesCooked, v))
@@ -651,6 +656,81 @@ func SourceEqualFold(v string) predicate.Recipe {
 // SourceContainsFold applies the ContainsFold predicate on the "source" field.
 func SourceContainsFold(v string) predicate.Recipe {
 	return predicate.Recipe(sql.FieldContainsFold(FieldSource, v))
+}
+
+// PhotoEQ applies the EQ predicate on the "photo" field.
+func PhotoEQ(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldEQ(FieldPhoto, v))
+}
+
+// PhotoNEQ applies the NEQ predicate on the "photo" field.
+func PhotoNEQ(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldNEQ(FieldPhoto, v))
+}
+
+// PhotoIn applies the In predicate on the "photo" field.
+func PhotoIn(vs ...string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldIn(FieldPhoto, vs...))
+}
+
+// PhotoNotIn applies the NotIn predicate on the "photo" field.
+func PhotoNotIn(vs ...string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldNotIn(FieldPhoto, vs...))
+}
+
+// PhotoGT applies the GT predicate on the "photo" field.
+func PhotoGT(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldGT(FieldPhoto, v))
+}
+
+// PhotoGTE applies the GTE predicate on the "photo" field.
+func PhotoGTE(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldGTE(FieldPhoto, v))
+}
+
+// PhotoLT applies the LT predicate on the "photo" field.
+func PhotoLT(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldLT(FieldPhoto, v))
+}
+
+// PhotoLTE applies the LTE predicate on the "photo" field.
+func PhotoLTE(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldLTE(FieldPhoto, v))
+}
+
+// PhotoContains applies the Contains predicate on the "photo" field.
+func PhotoContains(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldContains(FieldPhoto, v))
+}
+
+// PhotoHasPrefix applies the HasPrefix predicate on the "photo" field.
+func PhotoHasPrefix(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldHasPrefix(FieldPhoto, v))
+}
+
+// PhotoHasSuffix applies the HasSuffix predicate on the "photo" field.
+func PhotoHasSuffix(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldHasSuffix(FieldPhoto, v))
+}
+
+// PhotoIsNil applies the IsNil predicate on the "photo" field.
+func PhotoIsNil() predicate.Recipe {
+	return predicate.Recipe(sql.FieldIsNull(FieldPhoto))
+}
+
+// PhotoNotNil applies the NotNil predicate on the "photo" field.
+func PhotoNotNil() predicate.Recipe {
+	return predicate.Recipe(sql.FieldNotNull(FieldPhoto))
+}
+
+// PhotoEqualFold applies the EqualFold predicate on the "photo" field.
+func PhotoEqualFold(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldEqualFold(FieldPhoto, v))
+}
+
+// PhotoContainsFold applies the ContainsFold predicate on the "photo" field.
+func PhotoContainsFold(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldContainsFold(FieldPhoto, v))
 }
 
 // OriginEQ applies the EQ predicate on the "origin" field.

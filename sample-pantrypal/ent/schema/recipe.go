@@ -51,8 +51,11 @@ func (Recipe) Fields() []ent.Field {
 		field.String("source").Optional().MaxLen(400).
 			Comment("Where it is from: an address, a book.").
 			Annotations(expose.Field{MaxLength: expose.Length(400)}),
+		field.String("photo").Optional().Nillable().MaxLen(64).
+			Comment("Id of the file with a photo of it; null: a drawn picture.").
+			Annotations(expose.Field{MaxLength: expose.Length(64)}),
 		field.Enum("origin").Values("catalogue", "household").Default("household").Immutable().
-			Comment("catalogue: the same in every set; only rating, favourite and timesCooked change. household: its own.").
+			Comment("catalogue: the same in every set; only rating, favourite, photo and timesCooked change. household: its own.").
 			Annotations(expose.Field{ReadOnly: expose.Yes()}),
 		field.Int("times_cooked").NonNegative().Default(0).
 			Annotations(expose.Field{Min: expose.Number(0)}),

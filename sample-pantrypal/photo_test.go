@@ -1,0 +1,61 @@
+package main
+
+import (
+	"image"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A recipe shows the photo that somebody took of it, also one of the catalogue; taken off, it shows the
+// drawn picture again.
+func TestWebShowsPhotosOfRecipes(t *testing.T) {
+	w := serveWeb(t, "sqlite://"+t.TempDir())
+	send := func(file string) (int, string) {
+		status, head, text := w.do("POST", "/recipes/shakshuka/photo", "--b\r\nContent-Disposition: form-data; name=\"photo\"; filename=\"x.png\"\r\nContent-Type: image/png\r\n\r\n"+file+"\r\n--b--\r\n", "Content-Type", "multipart/form-data; boundary=b")
+		return status, head.Get("Location") + text
+	}
+	const picture = "/recipes/shakshuka/picture"
+	_, head, _ := w.do("GET", picture, "")
+	require.Equal(t, "image/svg+xml", head.Get("Content-Type"))
+	photo, err := os.ReadFile("testdata/haul.png")
+	require.NoError(t, err)
+	status, said := send(string(photo))
+	require.Equal(t, http.StatusSeeOther, status, "%s", said)
+	require.Contains(t, said, "/recipes/shakshuka?did=changed&run=", "it can be undone")
+	_, head, text := w.do("GET", picture, "")
+	require.Equal(t, "image/jpeg", head.Get("Content-Type"))
+	require.Contains(t, head.Get("Content-Security-Policy"), "sandbox")
+	size, _, err := image.DecodeConfig(strings.NewReader(text))
+	require.NoError(t, err)
+	require.LessOrEqual(t, max(size.Width, size.Height), 1000)
+	for _, page := range []string{"/recipes", "/recipes/shakshuka"} {
+		_, _, text = w.do("GET", page, "")
+		require.Contains(t, text, picture+"?v=", "a new photo has a new address")
+	}
+
+	for name, file := range map[string]string{"a text": "no photo", "half a photo": string(photo[:3000]), "nothing": "", "a picture of a wall": blank(t, 8192, 6144)} {
+		status, said = send(file)
+		require.Equal(t, http.StatusBadRequest, status, name)
+		require.Regexp(t, "The photo cannot be read", said, name)
+		require.NotContains(t, said, "defect", name)
+	}
+	status, _, text = w.do("POST", "/recipes/none/photo", "--b--\r\n", "Content-Type", "multipart/form-data; boundary=b")
+	require.Equal(t, http.StatusNotFound, status, "%s", text)
+	status, _, text = w.do("POST", "/recipes/shakshuka/photo", "--b--\r\n", "Content-Type", "multipart/form-data; boundary=b")
+	require.Equal(t, http.StatusBadRequest, status, "%s", text)
+
+	status, _, text = w.do("POST", "/recipes/shakshuka/photo", "do=remove")
+	require.Equal(t, http.StatusSeeOther, status, "%s", text)
+	_, head, _ = w.do("GET", picture, "")
+	require.Equal(t, "image/svg+xml", head.Get("Content-Type"))
+
+	// What another program says is the photo, and is none, is not shown.
+	status, _, text = w.do("PATCH", "/api/recipe/shakshuka", `{"photo":"gone"}`, "Content-Type", "application/merge-patch+json", "If-Match", "*")
+	require.Equal(t, http.StatusOK, status, "%s", text)
+	_, head, _ = w.do("GET", picture, "")
+	require.Equal(t, "image/svg+xml", head.Get("Content-Type"))
+}

@@ -1,0 +1,165 @@
+package web
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/sample-pantrypal/quantity"
+)
+
+// editPage is the form of a recipe.
+type editPage struct {
+	Recipe recipeText
+	Name   string
+	Own    bool   // else one of the household's own is made of it
+	Lines  string // its ingredients, one a line
+	Steps  string
+	Meals  []choice
+	Diets  []choice
+}
+
+// choice is a box to tick.
+type choice struct {
+	Value string
+	On    bool
+}
+
+// What a recipe may be, and whom it may suit.
+var (
+	recipeMeals = []string{"breakfast", "lunch", "dinner", "side", "dessert", "snack"}
+	recipeDiets = []string{"vegan", "vegetarian", "pescatarian", "gluten-free", "dairy-free"}
+)
+
+// ours is what a recipe of the household's own is called after the one that it was made of.
+const ours = ", our way"
+
+func editRecipe(v *visit) (any, error) {
+	r, err := row[recipeText](v, "Recipe", v.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	lines, err := recipeLines(v, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	p := &editPage{Recipe: r, Name: r.Name, Own: r.Origin != "catalogue", Steps: strings.Join(r.Steps, "\n\n"), Meals: choicesOf(recipeMeals, r.MealTypes), Diets: choicesOf(recipeDiets, r.DietaryTags)}
+	if !p.Own {
+		p.Name += ours
+	}
+	texts := make([]string, len(lines))
+	for i, l := range lines {
+		texts[i] = l.written()
+	}
+	p.Lines = strings.Join(texts, "\n")
+	return p, nil
+}
+
+func choicesOf(all, on []string) []choice {
+	out := make([]choice, len(all))
+	for i, value := range all {
+		out[i] = choice{value, slices.Contains(on, value)}
+	}
+	return out
+}
+
+// recipeLines are the ingredients of a recipe in their order.
+func recipeLines(v *visit, recipe string) ([]ingredient, error) {
+	return rows[ingredient](v, "RecipeIngredient", query{"filter": query{"recipeId": recipe}, "sort": "position,id"}, pageRows)
+}
+
+// written is an ingredient as a cook writes it, so that reading it again finds the same.
+func (in ingredient) written() string {
+	text, unit := in.Name, quantity.Piece
+	if in.Unit != nil {
+		unit = quantity.Unit(*in.Unit)
+	}
+	if in.Amount != nil {
+		much := quantity.Of(decimal.NewFromFloat(*in.Amount), unit)
+		text = much.With(in.Name)
+		if in.AmountMax != nil {
+			text = number(*in.Amount) + "-" + quantity.Of(decimal.NewFromFloat(*in.AmountMax), unit).With(in.Name)
+		}
+	}
+	if in.Preparation != "" {
+		text += ", " + in.Preparation
+	}
+	if in.Optional {
+		text += " (optional)"
+	}
+	return text
+}
+
+// changeRecipe changes what a recipe says, or deletes it. Lines that stand as they stood stay what they
+// are: what somebody has said of their food is not guessed anew.
+func changeRecipe(v *visit) (done, error) {
+	id := v.PathValue("id")
+	if v.FormValue("do") == "delete" {
+		run, err := v.submit(catalog.EntityID("Recipe", "delete"), map[string]any{"id": id}, nil)
+		return done{"/recipes", "gone", run}, err
+	}
+	stored, err := recipeLines(v, id)
+	if err != nil {
+		return done{}, err
+	}
+	in := map[string]any{
+		"recipe": id, "description": strings.TrimSpace(v.FormValue("description")), "source": strings.TrimSpace(v.FormValue("source")),
+		"steps": paragraphs(v.FormValue("steps")), "ingredients": linesAgain(v.FormValue("ingredients"), stored),
+		"meals": append([]string{}, v.PostForm["meals"]...), "diets": append([]string{}, v.PostForm["diets"]...), "tags": append([]string{}, listed(v.FormValue("tags"))...),
+	}
+	if len(in["ingredients"].([]string)) == 0 {
+		return done{}, fault.New(fault.InvalidPayload, "The recipe has no ingredients.").WithPath("/ingredients")
+	}
+	v.texts(in, "name")
+	if in["name"] == nil {
+		return done{}, fault.New(fault.InvalidPayload, "The recipe has no name.").WithPath("/name")
+	}
+	if err := v.numbers(in, "servings", "prepMinutes", "cookMinutes"); err != nil {
+		return done{}, err
+	}
+	for _, name := range []string{"servings", "prepMinutes", "cookMinutes"} {
+		if n, sent := in[name].(float64); sent && n != math.Trunc(n) {
+			return done{}, fault.Newf(fault.InvalidPayload, "%s is not a whole number.", number(n)).WithPath("/" + name)
+		}
+	}
+	var out struct {
+		RecipeID string `json:"recipeId"`
+	}
+	run, err := v.act("edit-recipe", in, &out)
+	return done{"/recipes/" + out.RecipeID, "changed", run}, err
+}
+
+// linesAgain are the lines of a form: by its id one that is as it was, else as text.
+func linesAgain(text string, stored []ingredient) []string {
+	out := []string{}
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		if at := slices.IndexFunc(stored, func(in ingredient) bool { return in.written() == line }); at >= 0 {
+			line, stored = stored[at].ID, slices.Delete(slices.Clone(stored), at, at+1)
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// paragraphs are the steps of a text: what blank lines separate, or each line where there are none.
+func paragraphs(text string) []string {
+	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
+	by := "\n"
+	if strings.Contains(text, "\n\n") {
+		by = "\n\n"
+	}
+	out := []string{}
+	for part := range strings.SplitSeq(text, by) {
+		if part = strings.Join(strings.Fields(part), " "); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out
+}
