@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -90,7 +91,6 @@ func TestBundleOfAnApp(t *testing.T) {
 	args := []string{"bundle", filepath.Join(dir, "pantrypal"), "--author", "Ann", "--version", "1.2.3", "--config", config, "--out", out, "--ask-data"}
 	var said, errs bytes.Buffer
 	require.Zero(t, run(args, &said, &errs), errs.String())
-	require.Contains(t, said.String(), "5 files, 34 tools")
 	bundle := filepath.Join(out, "pantrypal-1.2.3-linux-"+runtime.GOARCH+".mcpb")
 
 	server := checkServer(t, out, bundle)
@@ -102,7 +102,8 @@ func TestBundleOfAnApp(t *testing.T) {
 	data := filepath.Join(dir, "data")
 	u := unpack(t, bundle, `{"shop_token":"not-a-token","data":"`+data+`"}`, "koan_code_execute", `{"code":"SDK.Out.answer([SDK.Entities.Recipe.count(), typeof SDK.Vision.detect])"}`)
 	require.Equal(t, u.Listed, u.Tools, "what the manifest lists is what the client gets")
-	require.Contains(t, u.Tools, "vision_detect")
+	require.Contains(t, said.String(), fmt.Sprintf("5 files, %d tools", len(u.Tools)))
+	require.Subset(t, u.Tools, []string{"haul", "koan_code_execute", "tools_call"}) // by which the functions of plugins are called that have no room in the list
 	require.Equal(t, map[string]string{"SHOP_TOKEN": "not-a-token"}, u.Config.Env)
 	require.False(t, u.Called.IsError, string(u.Called.Body))
 	require.Contains(t, string(u.Called.Body), `"answer":[95,"function"]`)
