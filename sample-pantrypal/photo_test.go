@@ -35,7 +35,9 @@ func TestWebShowsPhotosOfRecipes(t *testing.T) {
 	for _, page := range []string{"/recipes", "/recipes/shakshuka"} {
 		_, _, text = w.do("GET", page, "")
 		require.Contains(t, text, picture+"?v=", "a new photo has a new address")
+		require.NotContains(t, text, picture+"?v=drawn")
 	}
+	require.Equal(t, "private, no-cache", head.Get("Cache-Control"), "an address without it may have had the drawn picture")
 
 	for name, file := range map[string]string{"a text": "no photo", "half a photo": string(photo[:3000]), "nothing": "", "a picture of a wall": blank(t, 8192, 6144)} {
 		status, said = send(file)

@@ -144,7 +144,7 @@ func photographed(v *visit, id string) bool {
 	}
 	v.w.Header().Set("Content-Type", f.Type)
 	v.w.Header().Set("Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'")
-	v.w.Header().Set("Cache-Control", "private, max-age=86400")
+	v.w.Header().Set("Cache-Control", pictureKept(v.Request))
 	_, err = io.Copy(v.w, body)
 	return err == nil
 }

@@ -266,8 +266,17 @@ func (s *site) picture(w http.ResponseWriter, r *http.Request) {
 		dish.Foods = append(dish.Foods, food)
 	}
 	w.Header().Set("Content-Type", stilllife.Type)
-	w.Header().Set("Cache-Control", "private, max-age=86400")
+	w.Header().Set("Cache-Control", pictureKept(r))
 	_, _ = w.Write(stilllife.Draw(dish))
+}
+
+// pictureKept says how long a browser keeps a picture: by an address that names no version it would show the one from
+// before a photo was taken.
+func pictureKept(r *http.Request) string {
+	if r.URL.Query().Has("v") {
+		return "private, max-age=86400"
+	}
+	return "private, no-cache"
 }
 
 // noPicture answers where there is none: an image shows no page that says why.

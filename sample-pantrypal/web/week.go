@@ -62,7 +62,7 @@ type recipeHead struct {
 // Version is what the address of its picture has, so that a new photo is seen at once.
 func (r recipeHead) Version() string {
 	if r.Photo == nil {
-		return ""
+		return "?v=drawn"
 	}
 	return "?v=" + *r.Photo
 }
