@@ -49,12 +49,12 @@ func TestPhotosAreCorrected(t *testing.T) {
 	text = form(page, "/codes/[^\"]+/reopen", "")
 	require.Contains(t, text, "the same one?", "it was no answer for ever")
 
-	text = form(page, "/lots/[^\"]+/food", "food=gnocchi")
+	text = form(page, "/lots/[^\"]+/food", "really=gnocchi")
 	require.Contains(t, text, ">Gnocchi<")
 	text = form(page, "/lots/[^\"/]+", "do=absent")
 	require.Contains(t, text, "It is not in the house any more.")
 	_, _, lot := w.do("GET", page, "")
-	status, _, refused := w.do("POST", regexp.MustCompile(`/lots/[^"]+/food`).FindString(lot), "food=moon+rock&back="+page)
+	status, _, refused := w.do("POST", regexp.MustCompile(`/lots/[^"]+/food`).FindString(lot), "really=moon+rock&back="+page)
 	require.Equal(t, http.StatusBadRequest, status)
 	require.Contains(t, refused, "Nothing of the kitchen is called")
 }

@@ -285,7 +285,7 @@ func reopen(v *visit) (done, error) {
 
 // mistaken says what a lot really is that was put away by its code. What the code stands for stays.
 func mistaken(v *visit) (done, error) {
-	called := strings.TrimSpace(v.FormValue("food"))
+	called := strings.TrimSpace(v.FormValue("really"))
 	var out struct {
 		Found []struct {
 			Food *struct {
@@ -298,7 +298,7 @@ func mistaken(v *visit) (done, error) {
 		return done{}, err
 	}
 	if len(out.Found) == 0 || out.Found[0].Food == nil {
-		return done{}, fault.Newf(fault.InvalidPayload, "Nothing of the kitchen is called %q.", called).WithPath("/food").WithHint("Choose one of the list, or put it in by hand: there it can be new.")
+		return done{}, fault.Newf(fault.InvalidPayload, "Nothing of the kitchen is called %q.", called).WithPath("/really").WithHint("Choose one of the list, or put it in by hand: there it can be new.")
 	}
 	run, err := v.patch("PantryItem", v.PathValue("id"), map[string]any{"name": capital(called), "foodId": out.Found[0].Food.ID, "productId": nil, "reason": "corrected"})
 	if fault.CodeOf(err) == fault.Conflict {
