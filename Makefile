@@ -111,8 +111,8 @@ fuzz: ## Run each fuzz target for FUZZTIME
 bench: setup build ## The benchmark table, as ratios to the raw thing underneath
 	@$(GO) run $(STAMPED) ./tests/bench -benchtime $(BENCHTIME) -only "$(ONLY)"
 
-photos: ## What the barcode reader reads of 60 generated photos, and of 1,000 pictures without codes
-	KOAN_PHOTOS=100 KOAN_NOISE=1000 $(GO) test -count=1 -timeout 1h -run 'TestPhotos|TestNoise' -v ./plugins/vision/barcode
+photos: ## What the barcode reader reads of generated photos, easy and hard, and of 1,000 pictures without codes
+	KOAN_PHOTOS=100 KOAN_NOISE=1000 $(GO) test -count=1 -timeout 1h -run 'TestPhotos|TestTrying|TestCutOff|TestNoise' -v ./plugins/vision/barcode
 
 tokens: setup build ## What definitions and conversations cost in tokens; kept in docs/reference/tokens.md
 	@$(GO) run ./tests/tokens -write docs/reference/tokens.md

@@ -120,12 +120,26 @@ func TestDetectByBytes(t *testing.T) {
 	}
 }
 
-func TestHEICIsNamed(t *testing.T) {
-	v, _ := configured(t)
-	_, err := v.detect(t.Context(), kit.Call{}, detectIn{Path: "phone.heic"})
-	f := fault.From(err)
-	require.Contains(t, f.Message, "HEIC")
-	require.Contains(t, f.Hint, "JPEG")
+// What phones and scanners make besides is named, with what to do about it.
+func TestOtherFormatsAreNamed(t *testing.T) {
+	v, root := configured(t)
+	box := func(brands string) string {
+		return string([]byte{0, 0, 0, byte(8 + len(brands))}) + "ftyp" + brands + "rest"
+	}
+	for name, file := range map[string]string{
+		"HEIC": box("heic\x00\x00\x00\x00mif1heic"), "HEIC ": box("mif1\x00\x00\x00\x00mif1heic"), "HEIC  ": box("heix\x00\x00\x00\x00"),
+		"AVIF": box("avif\x00\x00\x00\x00mif1"), "AVIF ": box("mif1\x00\x00\x00\x00avifmiaf"),
+		"TIFF": "II*\x00\x08\x00\x00\x00", "TIFF ": "MM\x00*\x00\x00\x00\x08", "BMP": "BM" + strings.Repeat("\x00", 60), "GIF": "GIF89a", "PDF": "%PDF-1.7\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(root, "other"), []byte(file), 0o600))
+		for _, in := range []detectIn{{Path: "other"}, {Base64: base64.StdEncoding.EncodeToString([]byte(file))}} {
+			_, err := v.detect(t.Context(), kit.Call{}, in)
+			f := fault.From(err)
+			require.Equal(t, fault.InvalidPayload, f.Code)
+			require.Contains(t, f.Message, "the file is "+strings.TrimSpace(name))
+			require.Contains(t, f.Hint, "JPEG")
+		}
+	}
 }
 
 func TestExampleRuns(t *testing.T) {

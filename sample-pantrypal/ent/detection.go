@@ -31,7 +31,7 @@ type Detection struct {
 	Candidates []string `json:"candidates,omitempty"`
 	// 0 to 1: the share of the readings that agree.
 	Confidence float64 `json:"confidence,omitempty"`
-	// open: no product has this code, and nobody has said yet what it is (learn-product does). resolved: somebody has.
+	// open: no product has this code, and nobody has said yet what it is (learn-product does). asked: another photo shows it, and nobody has said yet whether it is the same package (haul takes the answer). resolved: somebody has.
 	Status detection.Status `json:"status,omitempty"`
 	// ProductID holds the value of the "product_id" field.
 	ProductID *string `json:"product_id,omitempty"`

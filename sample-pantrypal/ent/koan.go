@@ -87,7 +87,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		opt(&o)
 	}
 	app := &shim.App{
-		SchemaHash: 687534285,
+		SchemaHash: 262388229,
 		Kinds:      koanKinds(),
 		Connect: func(set string, drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(set, drv, engine, o.clients)
@@ -259,7 +259,7 @@ func koanKindDetection() *shim.Kind {
 					{Name: "value", Description: "What the code says.", Type: "string", Required: true, MaxLength: new(int(8192))},
 					{Name: "candidates", Description: "Ids of the products that it may be, best first.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 					{Name: "confidence", Description: "0 to 1: the share of the readings that agree.", Type: "float", Required: true, Min: new(float64(0)), Max: new(float64(1))},
-					{Name: "status", Description: "open: no product has this code, and nobody has said yet what it is (learn-product does). resolved: somebody has.", Type: "enum", Enum: []string{"matched", "open", "resolved", "dismissed"}, Default: json.RawMessage(`"open"`)},
+					{Name: "status", Description: "open: no product has this code, and nobody has said yet what it is (learn-product does). asked: another photo shows it, and nobody has said yet whether it is the same package (haul takes the answer). resolved: somebody has.", Type: "enum", Enum: []string{"matched", "open", "asked", "resolved", "dismissed"}, Default: json.RawMessage(`"open"`)},
 					{Name: "productId", Type: "id", Nullable: true, Edge: "product"},
 					{Name: "photoId", Type: "id", Required: true, Immutable: true, Edge: "photo"},
 					{Name: "pantryItemId", Type: "id", Nullable: true, Edge: "pantryItem"},

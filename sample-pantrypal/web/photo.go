@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -46,8 +45,17 @@ type detection struct {
 
 type photosPage struct {
 	Photos []photo
+	Asked  []detection // of which another photo shows the code, too
 	Open   []detection
 	Foods  []food
+}
+
+// Thing is what a code was taken for.
+func (d detection) Thing() string {
+	if d.Product != nil {
+		return d.Product.Name
+	}
+	return d.Value
 }
 
 // newestPhotos is how many photos the list has.
@@ -60,6 +68,9 @@ func photos(v *visit) (any, error) {
 		return nil, err
 	}
 	if p.Open, err = openCodes(v, query{"status": "open"}); err != nil {
+		return nil, err
+	}
+	if p.Asked, err = rows[detection](v, "Detection", query{"filter": query{"status": "asked"}, "sort": "-id", "with": []string{"product"}}, pageRows); err != nil {
 		return nil, err
 	}
 	if len(p.Open) > 0 {
@@ -109,7 +120,7 @@ func showPhoto(v *visit) (any, error) {
 		return nil, err
 	}
 	for _, d := range p.Codes {
-		if d.Status == "open" {
+		if d.Status == "open" || d.PantryItem != nil {
 			p.Foods, err = allFoods(v)
 			break
 		}
@@ -185,17 +196,9 @@ func keepPhoto(v *visit) (string, error) {
 		if err != nil && !errors.As(err, &known) {
 			err = fault.New(fault.InvalidPayload, "The photo did not arrive whole; nothing was kept.").Because(err)
 		}
-		if err == nil && !slices.Contains(pictureTypes, kept.Type) {
-			err = fault.New(fault.InvalidPayload, "This is no photo that can be read.").WithHint(readable)
-		}
 		return kept.ID, err
 	}
 }
-
-// pictureTypes are those that the reader of barcodes reads.
-var pictureTypes = []string{"image/jpeg", "image/png", "image/webp"}
-
-const readable = "Take it again as JPEG, PNG or WebP. An iPhone takes JPEG where its camera's format is “Most Compatible”."
 
 // defaultSet is the household that the pages show.
 const defaultSet = "default"
@@ -247,4 +250,59 @@ func learn(v *visit) (done, error) {
 func dismiss(v *visit) (done, error) {
 	run, err := v.patch("Detection", v.PathValue("id"), map[string]any{"status": "dismissed"})
 	return done{v.back("/photo"), "dismissed", run}, err
+}
+
+// twin says whether a code that another photo shows, too, is the same package there.
+func twin(v *visit) (done, error) {
+	d, err := row[detection](v, "Detection", v.PathValue("id"))
+	if err != nil {
+		return done{}, err
+	}
+	answer := v.FormValue("do")
+	if answer != "another" && answer != "same" {
+		return done{}, fault.New(fault.InvalidPayload, "The form has no answer.")
+	}
+	run, err := v.act("haul", map[string]any{"photoId": d.PhotoID, answer: []string{d.ID}}, nil)
+	return done{v.back("/photo/" + d.PhotoID), answer, run}, err
+}
+
+// reopen takes back that a code is nothing of the kitchen, or no further package.
+func reopen(v *visit) (done, error) {
+	d, err := row[detection](v, "Detection", v.PathValue("id"), "product")
+	if err != nil {
+		return done{}, err
+	}
+	if d.Status != "dismissed" {
+		return done{}, fault.New(fault.Conflict, "Somebody took it back already.").WithRetry(fault.Fix)
+	}
+	status := "open"
+	if d.Product != nil {
+		status = "asked"
+	}
+	run, err := v.patch("Detection", d.ID, map[string]any{"status": status})
+	return done{v.back("/photo/" + d.PhotoID), "changed", run}, err
+}
+
+// mistaken says what a lot really is that was put away by its code. What the code stands for stays.
+func mistaken(v *visit) (done, error) {
+	called := strings.TrimSpace(v.FormValue("really"))
+	var out struct {
+		Found []struct {
+			Food *struct {
+				ID   string `json:"id"`
+				Name string `json:"name"`
+			} `json:"food"`
+		} `json:"found"`
+	}
+	if _, err := v.action("find-food", map[string]any{"names": []string{called}}, &out); err != nil {
+		return done{}, err
+	}
+	if len(out.Found) == 0 || out.Found[0].Food == nil {
+		return done{}, fault.Newf(fault.InvalidPayload, "Nothing of the kitchen is called %q.", called).WithPath("/really").WithHint("Choose one of the list, or put it in by hand: there it can be new.")
+	}
+	run, err := v.patch("PantryItem", v.PathValue("id"), map[string]any{"name": capital(called), "foodId": out.Found[0].Food.ID, "productId": nil, "reason": "corrected"})
+	if fault.CodeOf(err) == fault.Conflict {
+		err = v.changedMeanwhile(v.PathValue("id"), err)
+	}
+	return done{v.back("/photo"), "changed", run}, err
 }

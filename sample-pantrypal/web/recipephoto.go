@@ -71,6 +71,9 @@ func photoOf(v *visit) ([]byte, error) {
 	return io.ReadAll(file)
 }
 
+// readable says what to do about a photo in another format.
+const readable = "Take it again as JPEG, PNG or WebP. An iPhone takes JPEG where its camera's format is “Most Compatible”."
+
 // smaller is a photo as a page shows it: upright, and no larger than that.
 func smaller(file []byte) ([]byte, error) {
 	img, err := barcode.Unpack(file)

@@ -39,6 +39,7 @@ var said = map[string]string{
 	"rated": "Noted.", "gone": "It is gone.", "imported": "It is among the recipes.",
 	"checked": "Bought, and in the house.", "listed": "The list is up to date.", "item": "It is on the list.", "back": "Back on the list.", "off": "It is off the list.",
 	"read": "The photo was read.", "learned": "Learned, and put away.", "dismissed": "Dismissed.",
+	"another": "Put away, too.", "same": "It is counted once.",
 	"planned": "Planned.", "replanned": "The plan was changed.", "cooked": "Cooked: the stock is up to date.",
 	already: "Somebody had it already.", "undone": "Undone.", "approved": "Approved and carried out.",
 }

@@ -115,6 +115,8 @@ func changeLot(v *visit) (done, error) {
 		changes, did = map[string]any{"status": "consumed", "amount": 0, "reason": "eaten"}, "eaten"
 	case "wasted":
 		changes, did = map[string]any{"status": "wasted", "reason": "wasted"}, "wasted"
+	case "absent": // it was never there: a photo showed another thing
+		changes = map[string]any{"status": "consumed", "amount": 0, "reason": "corrected"}
 	case "opened":
 		if err := v.readDay(); err != nil {
 			return done{}, err

@@ -2,6 +2,7 @@ package barcode
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"image"
@@ -91,7 +92,12 @@ func unsupported(file []byte) string {
 	switch {
 	case len(file) >= 12 && string(file[4:8]) == "ftyp":
 		switch string(file[8:12]) {
-		case "heic", "heix", "heim", "heis", "hevc", "hevx", "mif1", "msf1":
+		case "mif1", "msf1", "miaf": // said of both; what follows tells which
+			if box := min(int(binary.BigEndian.Uint32(file)), len(file)); box > 16 && bytes.Contains(file[16:box], []byte("avi")) {
+				return "AVIF"
+			}
+			return "HEIC"
+		case "heic", "heix", "heim", "heis", "hevc", "hevx":
 			return "HEIC"
 		case "avif", "avis":
 			return "AVIF"

@@ -79,7 +79,7 @@ func findersBetween(ctx context.Context, l level, top, bottom int, search, check
 					found[known].count++ // confirmed before
 					continue
 				}
-				if !f.confirm(check, l.Gray) {
+				if !f.likely(l.Gray) || !f.confirm(check, l.Gray) {
 					continue
 				}
 				if known := slices.IndexFunc(found, f.same); known >= 0 {
@@ -127,6 +127,18 @@ func (f *finder) merge(o finder) {
 	f.at.y += (o.at.y - f.at.y) * share
 	f.module += (o.module - f.module) * share
 	f.count += o.count
+}
+
+// likely reports whether the core and the ring around it are as far up and down as to the
+// sides. Bars, which are most of what looks like the pattern along a row, are not.
+func (f *finder) likely(g *Gray) bool {
+	at := func(dx, dy float64) float64 { return g.clamped(point{f.at.x + dx*f.module, f.at.y + dy*f.module}) }
+	core, along := (at(0, 0)+at(0.7, 0)+at(-0.7, 0))/3, (at(2, 0)+at(-2, 0))/2
+	upright := (at(0, -2) + at(0, 2) + at(0.7, -2) + at(0.7, 2) + at(-0.7, -2) + at(-0.7, 2)) / 6
+	if f.inverted {
+		return upright < (core+along)/2
+	}
+	return upright > (core+along)/2
 }
 
 // confirm looks for the pattern along the column and the row through its middle,
@@ -203,7 +215,7 @@ func (l *line) lookAlong(g *Gray, from point, dx, dy float64, n int) {
 // is, in samples. From an odd edge it is one of light on dark.
 func (l *line) finderAt(i int) (middle, module float64, ok bool) {
 	if i+5 >= len(l.edges) {
-		return 0, 0, false
+		return l.openFinderAt(i)
 	}
 	e := l.edges[i : i+6]
 	module = (e[5] - e[0]) / 7
@@ -213,10 +225,36 @@ func (l *line) finderAt(i int) (middle, module float64, ok bool) {
 	// From an edge to the next of the same kind is what ink and light do not change.
 	for k, want := range [4]float64{2, 4, 4, 2} {
 		if d := (e[k+2]-e[k])/module - want; math.Abs(d) > 0.4*want {
-			return 0, 0, false
+			return l.openFinderAt(i)
 		}
 	}
 	if inner := (e[3] - e[2]) / module; inner < 1.7 || inner > 4.5 {
+		return 0, 0, false
+	}
+	return (e[2] + e[3]) / 2, module, true
+}
+
+// openFinderAt is finderAt for a pattern whose outer ring cannot be told from what is
+// around it, or ends where the picture does: the rest of it is 1:3:1.
+func (l *line) openFinderAt(i int) (middle, module float64, ok bool) {
+	if i+4 >= len(l.edges) {
+		return 0, 0, false
+	}
+	e := l.edges[i : i+5]
+	after := float64(len(l.values))
+	if i+5 < len(l.edges) {
+		after = l.edges[i+5]
+	}
+	module = (e[4] - e[1]) / 5
+	if module < 1/step || e[1]-e[0] < 0.5*module || after-e[4] < 0.5*module {
+		return 0, 0, false
+	}
+	for k := 1; k < 3; k++ {
+		if d := (e[k+2]-e[k])/module - 4; math.Abs(d) > 1 {
+			return 0, 0, false
+		}
+	}
+	if inner := (e[3] - e[2]) / module; inner < 1.9 || inner > 4.1 {
 		return 0, 0, false
 	}
 	return (e[2] + e[3]) / 2, module, true

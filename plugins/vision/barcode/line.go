@@ -15,6 +15,7 @@ type line struct {
 	turns  []turn
 	edges  []float64 // positions, in samples; light to dark and dark to light in turn
 	widths []float64
+	cut    [2]bool // whether the picture ends before the first and after the last sample
 }
 
 // turn is where the brightness stops to rise or to fall.

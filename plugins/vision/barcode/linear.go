@@ -15,11 +15,16 @@ var firstPass = []pass{
 // not run quite across the region's direction.
 var secondPass = []pass{
 	{thickness: 9, lines: 16, sharpness: []sharpening{{1.2, 6}, {1.6, 12}, {2, 16}, {2.4, 25}, {2.8, 30}}},
+	{thickness: 15, lines: 10, sharpness: []sharpening{{}, {1, 3}, {1.6, 5}}, pale: true},
 	{angle: radians(3), thickness: 3, lines: 12, sharpness: []sharpening{{1, 3}, {1.6, 6}, {2.2, 8}}},
 	{angle: radians(-3), thickness: 3, lines: 12, sharpness: []sharpening{{1, 3}, {1.6, 6}, {2.2, 8}}},
 	{angle: radians(7), thickness: 2, lines: 12, sharpness: []sharpening{{1, 3}, {1.6, 6}}},
 	{angle: radians(-7), thickness: 2, lines: 12, sharpness: []sharpening{{1, 3}, {1.6, 6}}},
 }
+
+// maxPale is the most energy that a region has whose bars are little darker than the
+// spaces between them.
+const maxPale = 200
 
 func radians(degrees float64) float64 { return degrees * math.Pi / 180 }
 
@@ -41,6 +46,9 @@ func readLinear(ctx context.Context, levels []level) ([]Detection, error) {
 					continue // read in a larger picture
 				}
 				for _, p := range passes {
+					if p.pale && r.energy > maxPale {
+						continue
+					}
 					jobs = append(jobs, job{l, r, p})
 				}
 			}

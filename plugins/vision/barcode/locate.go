@@ -31,6 +31,7 @@ type region struct {
 	cos, sin float64 // the direction of reading
 	long     float64 // half of the length in that direction
 	across   float64 // half of the length of the bars
+	energy   float64 // mean square of the gradient
 }
 
 // field is the structure tensor of each cell: the energy of the gradient, and its
@@ -161,8 +162,9 @@ func (f *field) direction(i int) (x, y float64) {
 
 // region returns the rectangle around cells.
 func (f *field) region(cells []int) (region, bool) {
-	x, y := 0.0, 0.0
+	x, y, energy := 0.0, 0.0, 0.0
 	for _, i := range cells {
+		energy += float64(f.energy[i]) / float64(len(cells)) / (cell * cell)
 		x += float64(f.x[i])
 		y += float64(f.y[i])
 	}
@@ -180,6 +182,6 @@ func (f *field) region(cells []int) (region, bool) {
 	long, across := (minLong+maxLong)/2, (minAcross+maxAcross)/2
 	return region{
 		middle: point{long*cos - across*sin, long*sin + across*cos}, cos: cos, sin: sin,
-		long: (maxLong - minLong + cell) / 2, across: (maxAcross-minAcross)/2 + cell,
+		long: (maxLong - minLong + cell) / 2, across: (maxAcross-minAcross)/2 + cell, energy: energy,
 	}, true
 }

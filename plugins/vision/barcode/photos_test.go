@@ -125,3 +125,55 @@ func TestNoise(t *testing.T) {
 		require.Empty(t, found, "picture %d", i)
 	}
 }
+
+// TestTrying reads photos of codes that are printed or taken badly: two of each kind; with
+// KOAN_PHOTOS so many, up to 8, and prints the table.
+func TestTrying(t *testing.T) {
+	each := 2
+	if n := os.Getenv("KOAN_PHOTOS"); n != "" {
+		var err error
+		each, err = strconv.Atoi(n)
+		require.NoError(t, err)
+	}
+	var table strings.Builder
+	var all score
+	line := func(name string, s score) {
+		fmt.Fprintf(&table, "%-22s %6d %6d %6d %6d %8d\n", name, s.photos, s.codes, s.read, s.wrong, s.cpu.Milliseconds()/int64(s.photos))
+	}
+	fmt.Fprintf(&table, "%-22s %6s %6s %6s %6s %8s\n", "kind", "photos", "codes", "read", "false", "cpu-ms")
+	for i, c := range testphotos.Trying() {
+		var s score
+		for n := range min(each, c.Count) {
+			p, err := c.Photo(testphotos.Seed+uint64(i), n)
+			require.NoError(t, err)
+			s.add(look(t, p))
+		}
+		line(c.Name, s)
+		all.add(s)
+	}
+	line("all", all)
+	t.Log("\n" + table.String())
+	require.Zero(t, all.wrong, "a false code is worse than a missed one")
+	require.GreaterOrEqual(t, float64(all.read), 0.9*float64(all.codes))
+}
+
+// Half of a code is none: nothing is made up for what the picture does not show.
+func TestCutOff(t *testing.T) {
+	n := 28
+	if s := os.Getenv("KOAN_NOISE"); s != "" {
+		var err error
+		n, err = strconv.Atoi(s)
+		require.NoError(t, err)
+	}
+	for i := range n {
+		p, err := testphotos.CutOff(testphotos.Seed, i)
+		require.NoError(t, err)
+		g, err := barcode.Decode(p.File)
+		require.NoError(t, err)
+		found, err := barcode.Detect(context.Background(), g)
+		require.NoError(t, err)
+		for _, d := range found { // of a code that is turned, some lines are whole
+			require.Equal(t, p.Codes[0].Value, d.Value, p.Name)
+		}
+	}
+}

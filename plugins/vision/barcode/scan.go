@@ -28,6 +28,7 @@ type pass struct {
 	thickness int     // how many neighbouring pixels a line averages
 	lines     int     // of a region, at most
 	sharpness []sharpening
+	pale      bool // for pale regions alone
 }
 
 const (
@@ -92,11 +93,12 @@ func (j job) read(ctx context.Context, l *line) []read {
 			return nil
 		}
 		p := point{r.middle.x - offset*sin, r.middle.y + offset*cos}
-		origin, n := clipLine(g, p, cos, sin, long, j.pass.thickness)
+		origin, n, cut := clipLine(g, p, cos, sin, long, j.pass.thickness)
 		if n < minSamples {
 			continue
 		}
 		l.sample(g, origin, cos, sin, n, j.pass.thickness)
+		l.cut = cut
 		hits = hits[:0]
 		for _, s := range j.pass.sharpness {
 			l.sharpen(s)
@@ -140,15 +142,16 @@ func best(hits []hit) []hit {
 const minSamples = minLength / step
 
 // clipLine returns the first point of a line through p that is inside the picture
-// and at most long from p, and how many samples it stays so.
-func clipLine(g *Gray, p point, dx, dy, long float64, thickness int) (point, int) {
-	margin := float64(thickness)/2 + 1 // keeps all neighbours of all samples inside
+// and at most long from p, how many samples it stays so, and which of its ends are those of
+// the picture.
+func clipLine(g *Gray, p point, dx, dy, long float64, thickness int) (start point, n int, cut [2]bool) {
 	from, to := -long, long
-	for _, axis := range [2]struct{ at, step, size float64 }{{p.x, dx, float64(g.Width)}, {p.y, dy, float64(g.Height)}} {
+	for _, axis := range [2]struct{ at, step, across, size float64 }{{p.x, dx, dy, float64(g.Width)}, {p.y, dy, dx, float64(g.Height)}} {
+		margin := math.Abs(axis.across)*float64(thickness)/2 + 1 // keeps all neighbours of all samples inside
 		lo, hi := margin, axis.size-1-margin
 		if math.Abs(axis.step) < 1e-9 {
 			if axis.at < lo || axis.at > hi {
-				return p, 0
+				return p, 0, cut
 			}
 			continue
 		}
@@ -156,7 +159,7 @@ func clipLine(g *Gray, p point, dx, dy, long float64, thickness int) (point, int
 		from, to = max(from, min(a, b)), min(to, max(a, b))
 	}
 	if to <= from {
-		return p, 0
+		return p, 0, cut
 	}
-	return point{p.x + from*dx, p.y + from*dy}, int((to - from) / step)
+	return point{p.x + from*dx, p.y + from*dy}, int((to - from) / step), [2]bool{from > -long, to < long}
 }

@@ -1,6 +1,9 @@
 package barcode
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // hit is one code on a line; from and to are its first and last bar's outer
 // edges, in samples, in the direction of reading.
@@ -23,7 +26,7 @@ type symbology struct {
 }
 
 var symbologies = []symbology{
-	{EAN13, 59, 95, 2, func(w []float64) (string, string, float64, bool) {
+	{EAN13, 59, 95, 1, func(w []float64) (string, string, float64, bool) {
 		value, fit, ok := decodeEAN13(w)
 		return value, "", fit, ok
 	}},
@@ -32,14 +35,14 @@ var symbologies = []symbology{
 		return value, "", fit, ok
 	}},
 	{UPCE, 33, 51, 4.5, decodeUPCE},
-	{ITF, itfBars, 14/2*2*(3+2*2.5) + 4 + 4.5, 4, func(w []float64) (string, string, float64, bool) {
+	{ITF, itfBars, 14/2*2*(3+2*2.5) + 4 + 4.5, 2.5, func(w []float64) (string, string, float64, bool) {
 		value, fit, ok := decodeITF14(w)
 		return value, "", fit, ok
 	}},
 }
 
 // code128Quiet is the light space beside Code 128, in modules.
-const code128Quiet = 4
+const code128Quiet = 2
 
 // minModule is the narrowest bar that is read, in pixels.
 const minModule = 0.9
@@ -60,14 +63,20 @@ func (l *line) decode(out []hit) []hit {
 	return out
 }
 
-// space returns the width of what lies before and after the edges start to end.
-func (l *line) space(start, end int) (before, after float64) {
+// space returns the width of what lies before and after the edges start to end. Where
+// the picture ends, a code that is whole counts as one with light around it, unless it
+// is so short that it may be a part of a longer one.
+func (l *line) space(start, end int, short bool) (before, after float64) {
 	before, after = l.edges[start], float64(len(l.values))-l.edges[end]
 	if start > 0 {
 		before = l.edges[start] - l.edges[start-1]
+	} else if l.cut[0] && !short {
+		before = math.Inf(1)
 	}
 	if end+1 < len(l.edges) {
 		after = l.edges[end+1] - l.edges[end]
+	} else if l.cut[1] && !short {
+		after = math.Inf(1)
 	}
 	return before, after
 }
@@ -83,7 +92,7 @@ func (l *line) decodeAt(start int, s *symbology) (hit, bool) {
 	if module < minModule/step {
 		return hit{}, false
 	}
-	before, after := l.space(start, end)
+	before, after := l.space(start, end, s.format == EAN8 || s.format == UPCE)
 	if before < s.quiet*module || after < s.quiet*module {
 		return hit{}, false
 	}
@@ -147,7 +156,7 @@ func (l *line) decodeCode128At(start int) (hit, bool) {
 		if backwards {
 			from, to = start-n, start
 		}
-		before, after := l.space(from, to)
+		before, after := l.space(from, to, false)
 		module := (e[to] - e[from]) / float64(11*(n/6)+2)
 		if module < minModule/step || before < code128Quiet*module || after < code128Quiet*module {
 			continue

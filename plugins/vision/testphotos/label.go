@@ -22,8 +22,10 @@ type look struct {
 	paper    float64
 	gain     float64 // by how much ink spreads over each edge, in modules
 	inverted bool
-	bearer   bool // bars above and below, as on cartons
-	plain    bool // no print beside the code
+	bearer   bool    // bars above and below, as on cartons
+	plain    bool    // no print beside the code
+	tight    bool    // the light space above and below is as narrow as that beside
+	body     float64 // reflectance of the package around it; 0 takes any
 }
 
 // label is one side of a package: its code and what is printed around it, as
@@ -51,6 +53,9 @@ func newLabel(c Code, l look, random *rand.Rand) (*label, error) {
 	out := &label{width: int(width * resolution), height: int(height * resolution)}
 	out.values = make([]float32, out.width*out.height)
 	body := 0.1 + 0.6*random.Float64()
+	if l.body > 0 {
+		body = l.body
+	}
 	for i := range out.values {
 		out.values[i] = float32(body)
 	}
@@ -62,8 +67,12 @@ func newLabel(c Code, l look, random *rand.Rand) (*label, error) {
 		light, dark = dark, light
 	}
 	// The field that the code stands on, with its digits below.
-	out.fill(-columns/2-l.quiet, -rows/2-3, columns+2*l.quiet, rows+6+9, light)
-	if c.Format != "qr" && c.Format != "code128" {
+	if l.tight {
+		out.fill(-columns/2-l.quiet, -rows/2-l.quiet, columns+2*l.quiet, rows+2*l.quiet, light)
+	} else {
+		out.fill(-columns/2-l.quiet, -rows/2-3, columns+2*l.quiet, rows+6+9, light)
+	}
+	if c.Format != "qr" && c.Format != "code128" && !l.tight {
 		out.write(c.Text, -columns/2+2, rows/2+8, 0.72, dark)
 	}
 	for y := range bits.GetHeight() {

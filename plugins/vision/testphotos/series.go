@@ -43,6 +43,7 @@ type plan struct {
 	arrange     func(*thing, *rand.Rand)
 	quality     int
 	orientation int
+	crop        *float64 // where the picture ends beside its only code, in modules from the code's edge
 	random      *rand.Rand
 }
 
@@ -146,6 +147,9 @@ func (c Category) Photo(seed uint64, n int) (Photo, error) {
 	img, err := p.render(random)
 	if err != nil {
 		return Photo{}, err
+	}
+	if p.crop != nil {
+		img = p.cut(img)
 	}
 	file, err := encode(img, p.quality, p.orientation)
 	if err != nil {

@@ -110,6 +110,7 @@ const DefaultStatus = StatusOpen
 const (
 	StatusMatched   Status = "matched"
 	StatusOpen      Status = "open"
+	StatusAsked     Status = "asked"
 	StatusResolved  Status = "resolved"
 	StatusDismissed Status = "dismissed"
 )
@@ -121,7 +122,7 @@ func (s Status) String() string {
 // StatusValidator is a validator for the "status" field enum values. It is called by the builders before save.
 func StatusValidator(s Status) error {
 	switch s {
-	case StatusMatched, StatusOpen, StatusResolved, StatusDismissed:
+	case StatusMatched, StatusOpen, StatusAsked, StatusResolved, StatusDismissed:
 		return nil
 	default:
 		return fmt.Errorf("detection: invalid enum value for status field: %q", s)

@@ -16,7 +16,7 @@ var (
 		{Name: "value", Type: field.TypeString, Size: 8192},
 		{Name: "candidates", Type: field.TypeJSON, Nullable: true},
 		{Name: "confidence", Type: field.TypeFloat64},
-		{Name: "status", Type: field.TypeEnum, Enums: []string{"matched", "open", "resolved", "dismissed"}, Default: "open"},
+		{Name: "status", Type: field.TypeEnum, Enums: []string{"matched", "open", "asked", "resolved", "dismissed"}, Default: "open"},
 		{Name: "pantry_item_id", Type: field.TypeString, Nullable: true, Size: 64},
 		{Name: "product_id", Type: field.TypeString, Nullable: true, Size: 64},
 		{Name: "photo_id", Type: field.TypeString, Size: 64},

@@ -82,8 +82,8 @@ func (Detection) Fields() []ent.Field {
 		field.Float("confidence").Range(0, 1).
 			Comment("0 to 1: the share of the readings that agree.").
 			Annotations(expose.Field{Min: expose.Number(0), Max: expose.Number(1)}),
-		field.Enum("status").Values("matched", "open", "resolved", "dismissed").Default("open").
-			Comment("open: no product has this code, and nobody has said yet what it is (learn-product does). resolved: somebody has."),
+		field.Enum("status").Values("matched", "open", "asked", "resolved", "dismissed").Default("open").
+			Comment("open: no product has this code, and nobody has said yet what it is (learn-product does). asked: another photo shows it, and nobody has said yet whether it is the same package (haul takes the answer). resolved: somebody has."),
 		field.String("product_id").Optional().Nillable(),
 		field.String("photo_id").Immutable(),
 		field.String("pantry_item_id").Optional().Nillable(),
