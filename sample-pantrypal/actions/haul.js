@@ -114,15 +114,17 @@ const HAUL = 3 * 60 * 60 * 1000;
 const shownBefore = (/** @type {string} */ photoId, /** @type {string[]} */ codes) =>
   SDK.Entities.Detection.firstPage(200, { filter: { $or: [...new Set(codes)].map((value) => ({ value })), photoId: { $ne: photoId }, status: { $in: ["matched", "open", "resolved"] } }, sort: "-id", with: "photo", count: false }).items;
 
+/** @typedef {{ x: number, y: number, width: number, height: number }} Box Where a code lies, in pixels. */
+
 /**
  * Which of the codes may be packages that an earlier photo shows, too: of a photo of the same haul as many as
  * that one shows, and all of a photo that is the same picture once more.
  * @param {SDK.Entities.PantryPhoto} seen
- * @param {{ value: string, box: { x: number, y: number, width: number, height: number } }[]} codes
+ * @param {{ value: string, box: Box }[]} codes
  */
 function twinsOf(seen, codes) {
   const before = shownBefore(seen.id, codes.map((c) => c.value)), now = Date.parse(seen.addedAt);
-  const at = (/** @type {{ x: number, y: number, width: number, height: number }} */ box, /** @type {{ width: number, height: number }} */ of) => [(box.x + box.width / 2) / of.width, (box.y + box.height / 2) / of.height];
+  const at = (/** @type {Box} */ box, /** @type {{ width: number, height: number }} */ of) => [(box.x + box.width / 2) / of.width, (box.y + box.height / 2) / of.height];
   const photos = new Map(before.map((d) => [d.photoId, before.filter((o) => o.photoId === d.photoId)]));
   /** @type {Map<string, number>} */
   const twins = new Map();
@@ -130,7 +132,7 @@ function twinsOf(seen, codes) {
     const age = now - Date.parse(there[0].photo?.addedAt ?? "");
     const alike = codes.length > 1 && codes.every((c) => there.some((d) => {
       if (d.value !== c.value || !d.box || !d.photo?.width || !d.photo.height) return false;
-      const [x, y] = at(c.box, seen), [u, v] = at(d.box, d.photo);
+      const [x, y] = at(c.box, seen), [u, v] = at(/** @type {Box} */ (d.box), d.photo);
       return Math.abs(x - u) < 0.03 && Math.abs(y - v) < 0.03;
     }));
     if (age > HAUL && !alike) continue;

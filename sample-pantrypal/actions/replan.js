@@ -1,12 +1,12 @@
 // Something changes: somebody cannot come, guests do, a meal moves or falls out. The list follows.
 export const action = {
   title: "Change a planned meal",
-  description: "Changes a planned meal when somebody cannot come or guests do: fewer or more people, another day or recipe, or not at all. By its day it changes with all of its dishes, by mealId one dish. Swaps with the meal of the new day; the open shopping list follows.",
+  description: "Changes a planned meal when somebody cannot come or guests do: fewer or more people, another day or recipe, or not at all. Swaps with the meal of the new day; the open shopping list follows.",
   input: {
     type: "object",
     properties: {
-      mealId: { type: "string" },
-      date: { type: "string", format: "date", description: "Without mealId: the day whose meal changes; without both, today." },
+      mealId: { type: "string", description: "One dish of a meal." },
+      date: { type: "string", format: "date", description: "Without mealId: the day whose meal changes, with all of its dishes; without both, today." },
       meal: { enum: ["breakfast", "lunch", "dinner", "snack"], default: "dinner" },
       servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "The new portions." },
       absent: { type: "array", items: { type: "string", maxLength: 120, pattern: "\\S" }, maxItems: 50, description: "Members who do not eat." },
