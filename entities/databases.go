@@ -158,7 +158,7 @@ func (d *databases) appDatabases(ctx context.Context) func(database.Schema) (dat
 
 // checkAccents rejects fields whose accents are to be left out by a database that has no function for it.
 func (d *databases) checkAccents(in sqltext.Dialect) error {
-	if plain := (sqltext.SQLite{}); in != sqltext.Dialect(plain) {
+	if lite, ok := in.(sqltext.SQLite); !ok || lite.Folds {
 		return nil
 	}
 	var fields []string

@@ -151,6 +151,8 @@ func TestDatabasesThatCannotBeServed(t *testing.T) {
 		"unknown table":              {"sqlite:" + shopFile(t), "true", "entities.Client.table", "customer", `names customer, which is not a table or view that is served; did you mean "customers"?`, "init"},
 		"unknown field":              {"sqlite:" + shopFile(t), "true", "entities.Customer.fields.nmae.hidden", "true", `entities.Customer.fields.nmae is not a field; did you mean "name"?`, "init"},
 		"relationship along no key":  {"sqlite:" + shopFile(t), "true", "entities.Order.relationships.buyer.via", "placed", "names placed, along which no foreign key leads", "init"},
+		"accents of a number":        {"sqlite:" + shopFile(t), "true", "entities.Order.fields.placed.fold", "accents", "entities.Order.fields.placed.fold must be accents, and the field a text", "init"},
+		"another way to fold":        {"sqlite:" + shopFile(t), "true", "entities.Customer.fields.name.fold", "width", "entities.Customer.fields.name.fold must be accents, and the field a text", "init"},
 		"view that is to be written": {"sqlite:" + shopFile(t), "true", "entities.Buyer.readOnly", "false", "it is a view", "init"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -30,8 +30,8 @@ func (e *circle) Error() string {
 	return fmt.Sprintf("%d servers have started one another in a row", maxAncestors)
 }
 
-// identity tells one server's process from another's by what is written in its configuration, without what
-// references mean: the variable is for others to see.
+// identity returns a digest of what the configuration says of a server's process. Two processes with the same digest
+// do the same. References are not resolved, since other processes can see the variable.
 func (c *Config) identity(dir string) (string, error) {
 	dir, err := filepath.Abs(dir) // "" is where this process is
 	if err != nil {

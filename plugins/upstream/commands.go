@@ -119,7 +119,7 @@ func (s *faults) advice(why error) string {
 		return "Make the folder, or correct the cwd of " + s.cfg.Place + "."
 	}
 	if errors.As(why, new(*circle)) {
-		return "Give the inner app a configuration of its own: --config FILE in the command of " + s.cfg.Place + ", or a cwd."
+		return "Give the inner app a configuration of its own: --config FILE in the command of " + s.cfg.Place + ", or a cwd. If the entry is this app itself, remove it."
 	}
 	slow := errors.As(why, new(*slowStart))
 	if command, _ := s.cfg.shown(); len(command) > 0 {

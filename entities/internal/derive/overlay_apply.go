@@ -166,7 +166,7 @@ func (o overlaid) applyField(name string, say *FieldOverlay, problems *problemLi
 	if say.Fold != "" {
 		c := o.Column(name)
 		if say.Fold != expose.Accents || c == nil || c.Storage != descriptor.Text || f.Type != catalog.TypeString && f.Type != catalog.TypeText {
-			problems.add(o.key+".fields."+name+".fold", "is "+expose.Accents+" for texts")
+			problems.add(o.key+".fields."+name+".fold", "must be "+expose.Accents+", and the field a text")
 			return
 		}
 		c.FoldsAccents = true

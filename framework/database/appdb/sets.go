@@ -92,6 +92,10 @@ func (s *Sets) openSet(ctx context.Context, set string) (database.Database, any,
 }
 
 func (s *Sets) take(ctx context.Context, set string, drv dialect.Driver) (any, *Database, error) {
+	if err := reach(ctx, drv); err != nil {
+		return nil, nil, fault.Newf(fault.ServiceUnavailable, "the database of the set %q cannot be reached: %v", set, err).
+			WithHint("Check that it runs, and the address and the password by which Open of the app (framework.App) connects to it.").Because(err)
+	}
 	spoken, err := dialectOf(ctx, drv)
 	if err != nil {
 		return nil, nil, err
@@ -105,10 +109,6 @@ func (s *Sets) take(ctx context.Context, set string, drv dialect.Driver) (any, *
 	if other {
 		return nil, nil, fault.Newf(fault.ServiceUnavailable, "the set %q is opened as %s, but others as %s", set, spoken.Name(), s.dialect.Name()).
 			WithHint("All sets of an app must be in the same kind of database.")
-	}
-	if err := reach(ctx, drv); err != nil {
-		return nil, nil, fault.Newf(fault.ServiceUnavailable, "the database of the set %q cannot be reached: %v", set, err).
-			WithHint("Check that it runs, and the address and the password by which Open of the app (framework.App) connects to it.").Because(err)
 	}
 	d := &Database{set: set, drv: drv, name: spoken.Name(), lock: s.lock(spoken), turn: make(chan struct{}, 1)}
 	if err := s.ledger(ctx, d.Driver()); err != nil {
@@ -153,8 +153,8 @@ func openFault(set string, err error) error {
 		WithHint("Check what Open of the app (framework.App) does.").Because(err)
 }
 
-// dialectOf returns the dialect of a driver. SQLite knows the functions that statements call where Koan opened it:
-// what `koan serve` serves.
+// dialectOf returns the dialect of a driver that can be reached. SQLite has the functions that statements call where
+// Koan opened it: what `koan serve` serves.
 func dialectOf(ctx context.Context, drv dialect.Driver) (sqltext.Dialect, error) {
 	switch name := drv.Dialect(); name {
 	case dialect.SQLite:

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
@@ -57,10 +58,10 @@ func Bare(s string) string {
 }
 
 // PostgresBare opens and closes the expression in PostgreSQL that leaves the accents of a folded text out.
-func PostgresBare() (before, after string) {
+var PostgresBare = sync.OnceValues(func() (before, after string) {
 	before, after = "normalize(", ",NFC)"
 	var from, to []rune
-	for _, r := range sortedStrokes() {
+	for _, r := range slices.Sorted(maps.Keys(strokes)) {
 		if bare := strokes[r]; len(bare) > 1 {
 			before, after = before+"replace(", ",'"+string(r)+"','"+bare+"')"+after
 		} else {
@@ -68,8 +69,4 @@ func PostgresBare() (before, after string) {
 		}
 	}
 	return before + "translate(regexp_replace(normalize(", ",NFD),'[" + string(firstMark) + "-" + string(lastMark) + "]','','g'),'" + string(from) + "','" + string(to) + "')" + after
-}
-
-func sortedStrokes() []rune {
-	return slices.Sorted(maps.Keys(strokes))
-}
+})

@@ -187,8 +187,8 @@ func (g *grid) sample(picture *Gray, inverted bool) []float64 {
 	return out
 }
 
-// dark tells dark modules from light ones by what is around them, after taking back
-// some of what light of the neighbours they have.
+// dark returns which modules are dark: those darker than the mean around them. Before that
+// each is sharpened, since blur mixes it with its neighbours.
 func (g *grid) dark(values []float64, sharper float64) *gozxing.BitMatrix {
 	n := g.modules
 	at := func(u, v int) float64 { return values[min(max(v, 0), n-1)*n+min(max(u, 0), n-1)] }
