@@ -100,7 +100,7 @@ func Violation(err error) *database.Violation {
 	v := &database.Violation{Schema: e.SchemaName, Table: e.TableName}
 	switch e.Code {
 	case unique:
-		v.Rule = database.Unique
+		v.Rule, v.Name = database.Unique, e.ConstraintName
 	case foreignKey, restrict:
 		v.Rule = database.ForeignKey
 	case notNull:
