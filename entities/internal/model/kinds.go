@@ -176,7 +176,7 @@ func (k *Kind) givenKey() (names []string) {
 func (k *Kind) KeyFilter(key map[string]any) map[string]any {
 	out := maps.Clone(key)
 	for name, v := range key {
-		if c := k.Entity.Column(name); c != nil && c.Folds(descriptor.FoldsKey) {
+		if c := k.Entity.Column(name); v != nil && c != nil && c.Folds(descriptor.FoldsKey) {
 			out[name] = map[string]any{"$ieq": v}
 		}
 	}
