@@ -103,7 +103,7 @@ type Column struct {
 }
 
 // Folding is a set of ways in which different texts are the same.
-type Folding uint8
+type Folding int
 
 // The ways.
 const (
