@@ -29,7 +29,9 @@ type Words struct {
 // Index is the index of the words that a search of an entity looks for, nil where it
 // is not searched, or without regard to accents, which the index has.
 func Index(e *descriptor.Entity) *sqltext.WordIndex {
-	if len(e.Searched) == 0 || slices.ContainsFunc(e.Columns, func(c descriptor.Column) bool { return c.Folds(descriptor.FoldsAccents) && slices.Contains(e.Searched, c.Name) }) {
+	if len(e.Searched) == 0 || slices.ContainsFunc(e.Columns, func(c descriptor.Column) bool {
+		return c.Folds(descriptor.FoldsAccents) && slices.Contains(e.Searched, c.Name)
+	}) {
 		return nil
 	}
 	return &sqltext.WordIndex{Table: e.Table, Key: e.Key.Name, Columns: e.Searched}

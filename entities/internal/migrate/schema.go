@@ -173,7 +173,7 @@ func inspect(ctx context.Context, at migrate.Driver) (*schema.Schema, error) {
 	}
 	s.Tables = slices.DeleteFunc(s.Tables, func(t *schema.Table) bool { return strings.HasPrefix(t.Name, system) })
 	for _, t := range s.Tables {
-		t.Indexes = slices.DeleteFunc(t.Indexes, func(i *schema.Index) bool { 
+		t.Indexes = slices.DeleteFunc(t.Indexes, func(i *schema.Index) bool {
 			return strings.HasPrefix(i.Name, sqltext.IndexPrefix) || strings.HasPrefix(i.Name, sqltext.KeyPrefix)
 		})
 	}

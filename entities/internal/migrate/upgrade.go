@@ -6,7 +6,6 @@ import (
 
 	"entgo.io/ent/dialect"
 
-	"github.com/koan-go/koan/framework/database/sqltext"
 	"github.com/koan-go/koan/framework/fault"
 )
 
