@@ -8,14 +8,12 @@ package model
 import (
 	"database/sql/driver"
 	"fmt"
-	"maps"
 	"slices"
 	"sync/atomic"
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/shim"
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/database/fold"
 )
 
 // Model is the entities of an app: all of them, or what somebody sees of them. It is
@@ -170,30 +168,6 @@ func (k *Kind) givenKey() (names []string) {
 		}
 	}
 	return names
-}
-
-// KeyFilter returns the filter that finds the entity with a unique key.
-func (k *Kind) KeyFilter(key map[string]any) map[string]any {
-	out := maps.Clone(key)
-	for name, v := range key {
-		if c := k.Entity.Column(name); v != nil && c != nil && c.Folds(descriptor.FoldsKey) {
-			out[name] = map[string]any{"$ieq": v}
-		}
-	}
-	return out
-}
-
-// FoldedKey returns a unique key as it is compared with others.
-func (k *Kind) FoldedKey(key map[string]any) map[string]any {
-	out := maps.Clone(key)
-	for name, v := range key {
-		if c, s := k.Entity.Column(name), ""; c != nil && c.Folds(descriptor.FoldsKey) {
-			if s, _ = v.(string); s != "" {
-				out[name] = fold.Text(s)
-			}
-		}
-	}
-	return out
 }
 
 // HasFilledKey reports whether the app fills other fields of that key.

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/koan-go/koan/framework/database"
+	"github.com/koan-go/koan/framework/database/sqltext"
 )
 
 // The server's codes that mean something here
@@ -100,7 +101,10 @@ func Violation(err error) *database.Violation {
 	v := &database.Violation{Schema: e.SchemaName, Table: e.TableName}
 	switch e.Code {
 	case unique:
-		v.Rule, v.Name = database.Unique, e.ConstraintName
+		v.Rule = database.Unique
+		if strings.HasPrefix(e.ConstraintName, sqltext.KeyPrefix) { // its columns are expressions
+			v.Name = e.ConstraintName
+		}
 	case foreignKey, restrict:
 		v.Rule = database.ForeignKey
 	case notNull:
