@@ -146,7 +146,7 @@ func (d *databases) appDatabases(ctx context.Context) func(database.Schema) (dat
 		if err != nil {
 			return nil, err
 		}
-		if err := d.checkAccents(sets.Dialect()); err != nil {
+		if err := d.checkFolding(sets.Dialect()); err != nil {
 			return nil, errors.Join(err, sets.Close())
 		}
 		if d.app.Foreign == "" {
@@ -156,23 +156,28 @@ func (d *databases) appDatabases(ctx context.Context) func(database.Schema) (dat
 	}
 }
 
-// checkAccents rejects fields whose accents are to be left out by a database that has no function for it.
-func (d *databases) checkAccents(in sqltext.Dialect) error {
-	if lite, ok := in.(sqltext.SQLite); !ok || lite.Folds {
-		return nil
-	}
-	var fields []string
-	for _, e := range d.app.Graph.Entities {
-		for _, c := range e.Columns {
-			if c.FoldsAccents {
-				fields = append(fields, e.Resource.Name+"."+c.Field)
+// checkFolding rejects fields that need what a database which the app opens does not have: a function of SQLite for
+// accents, or an index for keys whose case is ignored.
+func (d *databases) checkFolding(in sqltext.Dialect) error {
+	fields := func(way descriptor.Folding) (out []string) {
+		for _, e := range d.app.Graph.Entities {
+			for _, c := range e.Columns {
+				if c.Folds(way) {
+					out = append(out, e.Resource.Name+"."+c.Field)
+				}
 			}
 		}
+		return out
 	}
-	if len(fields) == 0 {
+	if keys := fields(descriptor.FoldsKey); len(keys) > 0 {
+		return fault.Newf(fault.CapabilityUnsupported, "this app opens its databases itself, and nobody puts the unique indexes into them that ignore case, which these fields need: %s", strings.Join(keys, ", ")).
+			WithHint("Leave out expose.IgnoreCase, or let Koan open the databases (without Open of framework.App).")
+	}
+	accents := fields(descriptor.FoldsAccents)
+	if lite, ok := in.(sqltext.SQLite); len(accents) == 0 || !ok || lite.Folds {
 		return nil
 	}
-	return fault.Newf(fault.CapabilityUnsupported, "the SQLite files that the app opens have no function that leaves accents out, which these fields need: %s", strings.Join(fields, ", ")).
+	return fault.Newf(fault.CapabilityUnsupported, "the SQLite files that the app opens have no function that leaves accents out, which these fields need: %s", strings.Join(accents, ", ")).
 		WithHint("Leave out Fold of expose.Field, or let Koan open the files (without Open of framework.App).")
 }
 

@@ -88,8 +88,8 @@ type Column struct {
 	Capacity *Capacity
 	// Origin says who makes the values, where it is not who writes the row.
 	Origin Origin
-	// FoldsAccents says that searches take letters with and without accents for the same, as both cases.
-	FoldsAccents bool
+	// Folding says which different texts are the same, where others are different.
+	Folding Folding
 	// Single says that numbers are kept with the precision of a float32.
 	Single bool
 	Form   Form // nil where the column holds what callers see
@@ -101,6 +101,18 @@ type Column struct {
 	// holds. Name is "" then, and the key's value one text: see JoinKey.
 	Parts []Column
 }
+
+// Folding is a set of ways in which different texts are the same.
+type Folding int
+
+// The ways.
+const (
+	FoldsAccents Folding = 1 << iota // searches take letters with and without accents for the same, as both cases
+	FoldsKey                         // unique keys take both cases for the same
+)
+
+// Folds reports whether texts of the column are the same in a way.
+func (c *Column) Folds(way Folding) bool { return c.Folding&way != 0 }
 
 // IsLoose reports whether rows may have values of any type.
 func (c *Column) IsLoose() bool { return c.Keeping == Loose }
@@ -276,6 +288,8 @@ type Entity struct {
 	// UpsertBy are the JSON names of the fields of the unique key by which a model
 	// without id finds its entity; empty for none.
 	UpsertBy []string
+	// FoldedKeys are the columns of the unique keys in which some column has FoldsKey.
+	FoldedKeys [][]string
 	// VersionColumn is the optimistic lock's column, "" for none.
 	VersionColumn string
 	// Hooked says that the schema has hooks or policies, so that every write must
@@ -420,6 +434,16 @@ func (e *Entity) holding(column string) *catalog.Edge {
 		}
 	}
 	return nil
+}
+
+// FoldedColumns returns those of a key's columns whose case is ignored.
+func (e *Entity) FoldedColumns(key []string) (out []string) {
+	for i := range e.Columns {
+		if c := &e.Columns[i]; c.Folds(FoldsKey) && slices.Contains(key, c.Name) {
+			out = append(out, c.Name)
+		}
+	}
+	return out
 }
 
 func (e *Entity) searched() []string {

@@ -179,7 +179,13 @@ func (m *model) readField(n *gen.Type, f *gen.Field, version string) (catalog.Fi
 			}
 		}
 	}
-	col := descriptor.Column{Field: cf.Name, Ent: f.Name, Name: f.StorageKey(), Storage: shape.Storage, Affinity: affinityOf(f, shape), Native: nativeType(f, shape), Capacity: capacity, Nullable: f.Optional, Single: shape.Single, Refers: refers, FoldsAccents: a.Fold == expose.Accents}
+	col := descriptor.Column{Field: cf.Name, Ent: f.Name, Name: f.StorageKey(), Storage: shape.Storage, Affinity: affinityOf(f, shape), Native: nativeType(f, shape), Capacity: capacity, Nullable: f.Optional, Single: shape.Single, Refers: refers}
+	if a.Fold == expose.Accents {
+		col.Folding |= descriptor.FoldsAccents
+	}
+	if f.Annotations[expose.IgnoreCaseName] != nil {
+		col.Folding |= descriptor.FoldsKey
+	}
 	if a.Fold != "" && (a.Fold != expose.Accents || shape.Type != catalog.TypeString && shape.Type != catalog.TypeText || shape.Opaque) {
 		m.problem("%s: Fold is %q for strings, or empty", where, expose.Accents)
 	}

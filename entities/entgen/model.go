@@ -262,7 +262,7 @@ func (m *model) readEntity(k *kind, n *gen.Type, a *expose.Entity) {
 			k.Version, e.VersionColumn = f, f.StorageKey()
 		}
 	}
-	e.UpsertBy = m.upsertBy(n, e, a)
+	e.UpsertBy, e.FoldedKeys = m.upsertBy(n, e, a), m.foldedKeys(n, e)
 	m.checkVersion(n, a.Version, k.Version)
 	for _, ed := range n.Edges {
 		m.checkCreatable(n, ed)

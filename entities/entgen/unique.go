@@ -1,9 +1,11 @@
 package entgen
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
+	"entgo.io/ent/dialect/entsql"
 	"entgo.io/ent/entc/gen"
 
 	"github.com/koan-go/koan/entities/descriptor"
@@ -47,6 +49,52 @@ func (m *review) upsertBy(n *gen.Type, e *descriptor.Entity, a *expose.Entity) (
 		m.problem("%s: UpsertBy needs a unique key: make %s Unique, or add a unique index of these fields", n.Name, strings.Join(a.UpsertBy, ", "))
 	}
 	return names
+}
+
+// foldedKeys returns the columns of the unique keys that ignore the case of a field, and reports fields that
+// are in none.
+func (m *review) foldedKeys(n *gen.Type, e *descriptor.Entity) (keys [][]string) {
+	for i, f := range n.Fields {
+		c := &e.Columns[slices.IndexFunc(e.Columns, func(c descriptor.Column) bool { return c.Ent == f.Name })]
+		if !c.Folds(descriptor.FoldsKey) {
+			continue
+		}
+		if c.Storage != descriptor.Text || c.Form != nil || c.Native != "" || len(n.Fields[i].EnumValues()) > 0 {
+			m.problem("%s.%s: IgnoreCase is for strings", n.Name, f.Name)
+			continue
+		}
+		in := 0
+		if f.Unique {
+			in++
+			keys = append(keys, []string{c.Name})
+		}
+		for _, x := range n.Indexes {
+			if !x.Unique || !slices.Contains(x.Columns, c.Name) {
+				continue
+			}
+			if in++; isPartial(x) {
+				m.problem("%s.%s: IgnoreCase cannot be kept for a unique index of some rows (entsql.IndexWhere)", n.Name, f.Name)
+			}
+			if !slices.ContainsFunc(keys, func(k []string) bool { return slices.Equal(k, x.Columns) }) {
+				keys = append(keys, x.Columns)
+			}
+		}
+		if in == 0 {
+			m.problem("%s.%s: IgnoreCase needs a unique key: make the field Unique, or add a unique index with it", n.Name, f.Name)
+		}
+	}
+	return keys
+}
+
+// isPartial reports whether an index is of some rows alone.
+func isPartial(x *gen.Index) bool {
+	a, ok := x.Annotations[entsql.IndexAnnotation{}.Name()]
+	if !ok {
+		return false
+	}
+	raw, err := json.Marshal(a)
+	var says entsql.IndexAnnotation
+	return err == nil && json.Unmarshal(raw, &says) == nil && says.Where != ""
 }
 
 // unique reports whether the database keeps the values of some fields unique

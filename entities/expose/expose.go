@@ -13,6 +13,8 @@ const (
 	FieldName  = "KoanField"
 	FilledName = "KoanFilled"
 	EdgeName   = "KoanEdge"
+
+	IgnoreCaseName = "KoanIgnoreCase"
 )
 
 // Flag is a boolean that can be left open, so that a schema can override a mixin
@@ -146,6 +148,14 @@ type Filled struct{}
 // Name implements schema.Annotation.
 func (Filled) Name() string { return FilledName }
 
+// IgnoreCase says of a text that its unique keys take both cases for the same, in any alphabet: of a Unique field, or
+// of one in a unique index. It is kept by an index that calls a function of Koan's, so that programs which open
+// a SQLite file without it can read the table, and not write it.
+type IgnoreCase struct{}
+
+// Name implements schema.Annotation.
+func (IgnoreCase) Name() string { return IgnoreCaseName }
+
 // Edge says more about an edge.
 type Edge struct {
 	Description string   `json:"description,omitempty"`
@@ -191,5 +201,6 @@ var (
 	_ schema.Merger     = Entity{}
 	_ schema.Annotation = Field{}
 	_ schema.Annotation = Filled{}
+	_ schema.Annotation = IgnoreCase{}
 	_ schema.Annotation = Edge{}
 )

@@ -169,7 +169,7 @@ func (o overlaid) applyField(name string, say *FieldOverlay, problems *problemLi
 			problems.add(o.key+".fields."+name+".fold", "must be "+expose.Accents+", and the field a text")
 			return
 		}
-		c.FoldsAccents = true
+		c.Folding |= descriptor.FoldsAccents
 	}
 	if say.Hidden != nil && *say.Hidden {
 		if name == "id" {

@@ -29,7 +29,9 @@ type Words struct {
 // Index is the index of the words that a search of an entity looks for, nil where it
 // is not searched, or without regard to accents, which the index has.
 func Index(e *descriptor.Entity) *sqltext.WordIndex {
-	if len(e.Searched) == 0 || slices.ContainsFunc(e.Columns, func(c descriptor.Column) bool { return c.FoldsAccents && slices.Contains(e.Searched, c.Name) }) {
+	if len(e.Searched) == 0 || slices.ContainsFunc(e.Columns, func(c descriptor.Column) bool {
+		return c.Folds(descriptor.FoldsAccents) && slices.Contains(e.Searched, c.Name)
+	}) {
 		return nil
 	}
 	return &sqltext.WordIndex{Table: e.Table, Key: e.Key.Name, Columns: e.Searched}
@@ -119,7 +121,7 @@ func (w *Words) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
 
 // score appends what the database's own function says of a row, where it has one, which knows accents.
 func (w *Words) score(b *sqltext.Builder, a sqltext.Alias) bool {
-	if slices.ContainsFunc(w.columns, func(c *descriptor.Column) bool { return c.FoldsAccents }) {
+	if slices.ContainsFunc(w.columns, func(c *descriptor.Column) bool { return c.Folds(descriptor.FoldsAccents) }) {
 		return false
 	}
 	texts := make([]func(*sqltext.Builder), len(w.columns))

@@ -167,13 +167,19 @@ func (f folded) form() fold.Form {
 }
 
 func formOf(c *descriptor.Column) fold.Form {
-	if c.FoldsAccents {
+	if c.Folds(descriptor.FoldsAccents) {
 		return fold.Accents
 	}
 	return fold.Case
 }
 
 func (f folded) write(b *sqltext.Builder, a sqltext.Alias) {
+	if c, ok := f.operand.(plain); ok && c.Folding == descriptor.FoldsKey { // as its index has it
+		b.Raw(fold.Function + "(")
+		f.operand.write(b, a)
+		b.Raw(")")
+		return
+	}
 	b.Dialect.Folded(b, func(b *sqltext.Builder) { f.operand.write(b, a) }, f.form())
 }
 

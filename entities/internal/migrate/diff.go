@@ -118,6 +118,9 @@ func (s *Schema) compare(ctx context.Context, drv dialect.Driver, made ledger.Ta
 	if err != nil {
 		return nil, err
 	}
+	if err := d.checkKeys(ctx); err != nil {
+		return nil, err
+	}
 	drops, makes, err := s.indexes(ctx, drv, kept)
 	d.diff.plan.Changes = slices.Concat(drops, d.diff.plan.Changes, makes)
 	return &d.diff, err

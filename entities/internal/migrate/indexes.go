@@ -13,13 +13,10 @@ import (
 )
 
 // indexes returns what has to be dropped before changes of the tables, and made after
-// them, so that the indexes of words are those of the schema. A table that is copied
+// them, so that the indexes of words and the folded keys are those of the schema. A table that is copied
 // or dropped takes its triggers with it, so its index is rebuilt.
 func (s *Schema) indexes(ctx context.Context, drv dialect.Driver, changes []schema.Change) (drops, makes []*migrate.Change, err error) {
-	d := sqltext.Dialect(sqltext.SQLite{})
-	if drv.Dialect() == dialect.Postgres {
-		d = sqltext.PostgreSQL{}
-	}
+	d := dialectOf(drv)
 	there, err := column[string](ctx, drv, d.Indexes())
 	if err != nil {
 		return nil, nil, err
@@ -41,7 +38,28 @@ func (s *Schema) indexes(ctx context.Context, drv dialect.Driver, changes []sche
 	for _, name := range there {
 		drops = append(drops, writeStatements(d.DropIndex(name))...)
 	}
+	if there, err = column[string](ctx, drv, d.FoldedKeys()); err != nil {
+		return nil, nil, err
+	}
+	for _, x := range s.Keys {
+		if i := slices.Index(there, x.Name()); i >= 0 && !copiesAnyTable(drv, changes, x.Table) {
+			there = slices.Delete(there, i, i+1)
+			continue
+		}
+		makes = append(makes, writeStatements(d.MakeKey(x))...)
+	}
+	for _, name := range there {
+		drops = append(drops, writeStatements([]sqltext.Statement{sqltext.DropKey(name)})...)
+	}
 	return drops, makes, nil
+}
+
+// dialectOf returns what a driver's database speaks.
+func dialectOf(drv dialect.Driver) sqltext.Dialect {
+	if drv.Dialect() == dialect.Postgres {
+		return sqltext.PostgreSQL{}
+	}
+	return sqltext.SQLite{}
 }
 
 // copiesAnyTable reports whether changes copy a table, which only SQLite does.

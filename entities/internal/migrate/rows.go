@@ -214,6 +214,40 @@ func (d *differ) checkUnique(ctx context.Context, table string, x *schema.Index,
 	return err
 }
 
+// checkKeys looks whether rows that exist share what a folded key is to keep apart.
+func (d *differ) checkKeys(ctx context.Context) error {
+	spoken := dialectOf(d.drv)
+	made, err := column[string](ctx, d.drv, spoken.FoldedKeys())
+	if err != nil {
+		return err
+	}
+	for _, x := range d.schema.Keys {
+		t, ok := d.there.Table(x.Table)
+		if !ok || slices.Contains(made, x.Name()) || slices.ContainsFunc(x.Columns, func(c string) bool { _, there := t.Column(c); return !there }) {
+			continue
+		}
+		name := x.Table + "." + strings.Join(x.Columns, " with "+x.Table+".")
+		const do = "Change or delete rows until each has a value of its own, with the build before or in a migration that is planned"
+		if d.suppose {
+			d.block("", do, "the case of %s does not count any more, which fails where rows differ in it alone", name)
+			continue
+		}
+		var where []string
+		for _, c := range x.Columns {
+			where = append(where, quote(c)+" IS NOT NULL")
+		}
+		list, condition := x.List(), strings.Join(where, " AND ")
+		r, err := d.schema.rowsOf(ctx, d.drv, x.Table, x.Columns, fmt.Sprintf("%s AND (%s) IN (SELECT %s FROM %s WHERE %s GROUP BY %s HAVING count(*)>1)", condition, list, list, quote(x.Table), condition, list))
+		if err != nil {
+			return err
+		}
+		if r.n > 0 {
+			d.block(r.some, do, "the case of %s does not count any more, but %s differ from another in it alone", name, d.schema.of(x.Table, r.n))
+		}
+	}
+	return nil
+}
+
 // isUniqueAlready reports whether a key or an index that is there keeps rows from sharing what a new
 // index has: its columns are some of the new one's, and it is of all rows or of the same ones.
 func (d *differ) isUniqueAlready(table string, x *schema.Index) bool {

@@ -38,6 +38,8 @@ type Schema struct {
 	Hash int32
 	// Indexes find words in the tables.
 	Indexes []*sqltext.WordIndex
+	// Keys are unique whatever their case.
+	Keys []*sqltext.FoldedKey
 	// Entities are what the tables are of, as far as they are exposed: messages name them.
 	Entities []*descriptor.Entity
 	// Upgrades are what the app does for data of an earlier schema.
@@ -47,14 +49,20 @@ type Schema struct {
 	names ledger.Tables // nil until asked for
 }
 
-// NewSchema returns a schema of tables that hash identifies, of what finds words in them,
-// and of the app's own rows of some version; 0 is none.
-func NewSchema(tables []*entschema.Table, hash, data int32, indexes []*sqltext.WordIndex) *Schema {
-	parts := make([]int32, 0, len(indexes)+2)
-	for _, x := range indexes {
+// NewSchema returns a schema of tables that hash identifies, of what finds words in them, of their keys that
+// ignore case, and of the app's own rows of some version; 0 is none.
+func NewSchema(tables []*entschema.Table, hash, data int32, indexes []*sqltext.WordIndex, keys ...*sqltext.FoldedKey) *Schema {
+	parts := make([]int32, 0, len(indexes)+len(keys)+2)
+	part := func(name string) {
 		h := fnv.New32a()
-		h.Write([]byte(x.Name()))
+		h.Write([]byte(name))
 		parts = append(parts, int32(h.Sum32()))
+	}
+	for _, x := range indexes {
+		part(x.Name())
+	}
+	for _, x := range keys {
+		part(x.Name())
 	}
 	slices.Sort(parts)
 	if data != 0 {
@@ -63,7 +71,7 @@ func NewSchema(tables []*entschema.Table, hash, data int32, indexes []*sqltext.W
 	if len(parts) > 0 {
 		hash = mark(append([]int32{hash}, parts...)...)
 	}
-	return &Schema{Tables: tables, Hash: hash, Indexes: indexes}
+	return &Schema{Tables: tables, Hash: hash, Indexes: indexes, Keys: keys}
 }
 
 // known returns the names in the schema, for the ledger.
@@ -165,7 +173,9 @@ func inspect(ctx context.Context, at migrate.Driver) (*schema.Schema, error) {
 	}
 	s.Tables = slices.DeleteFunc(s.Tables, func(t *schema.Table) bool { return strings.HasPrefix(t.Name, system) })
 	for _, t := range s.Tables {
-		t.Indexes = slices.DeleteFunc(t.Indexes, func(i *schema.Index) bool { return strings.HasPrefix(i.Name, sqltext.IndexPrefix) })
+		t.Indexes = slices.DeleteFunc(t.Indexes, func(i *schema.Index) bool {
+			return strings.HasPrefix(i.Name, sqltext.IndexPrefix) || strings.HasPrefix(i.Name, sqltext.KeyPrefix)
+		})
 	}
 	return s, nil
 }

@@ -6,7 +6,6 @@ import (
 
 	"entgo.io/ent/dialect"
 
-	"github.com/koan-go/koan/framework/database/sqltext"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -29,10 +28,7 @@ func (w InPlace) upgradable(v *Verdict) bool {
 // setAside runs what upgrades do ahead of the comparison, and judges again. Indexes of
 // words are made anew, since a renamed table would take their triggers along.
 func (w InPlace) setAside(ctx context.Context, drv dialect.Driver, set string) (*Verdict, error) {
-	d := sqltext.Dialect(sqltext.SQLite{})
-	if drv.Dialect() == dialect.Postgres {
-		d = sqltext.PostgreSQL{}
-	}
+	d := dialectOf(drv)
 	there, err := column[string](ctx, drv, d.Indexes())
 	if err != nil {
 		return nil, err

@@ -82,6 +82,17 @@ func wordIndexes(g *descriptor.Graph) []*sqltext.WordIndex {
 	return out
 }
 
+// foldedKeys returns the unique keys of an app's entities that ignore the case of texts.
+func foldedKeys(g *descriptor.Graph) []*sqltext.FoldedKey {
+	var out []*sqltext.FoldedKey
+	for _, e := range g.Entities {
+		for _, columns := range e.FoldedKeys {
+			out = append(out, &sqltext.FoldedKey{Table: e.Table, Columns: columns, Folded: e.FoldedColumns(columns)})
+		}
+	}
+	return out
+}
+
 // files reads the directory. With sums its files must be what atlas.sum says.
 func (c *Config) files(sums bool) (w migrate.Files, err error) {
 	w = migrate.Files{Schema: c.schema, Command: c.command}
@@ -103,7 +114,7 @@ func (c *Config) files(sums bool) (w migrate.Files, err error) {
 
 // schemaOf returns an app's schema, with what the app does for data of an earlier one.
 func schemaOf(app *shim.App) *migrate.Schema {
-	s := migrate.NewSchema(app.Tables, app.SchemaHash, app.DataVersion, wordIndexes(app.Graph))
+	s := migrate.NewSchema(app.Tables, app.SchemaHash, app.DataVersion, wordIndexes(app.Graph), foldedKeys(app.Graph)...)
 	s.Entities = app.Graph.Entities
 	for _, u := range app.Upgrades {
 		s.Upgrades = append(s.Upgrades, migrate.Upgrade{Before: u.Before, After: func(ctx context.Context, set string, drv dialect.Driver) error {

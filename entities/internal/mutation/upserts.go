@@ -106,7 +106,7 @@ func (t *upserts) conflicting(ctx context.Context, k *model.Kind, made []*change
 			}
 			b.Raw(or)
 			or = " OR "
-			MatchAll(b, key, values)
+			matchAll(b, key, values)
 		}
 	}
 	if or == "" {
@@ -115,8 +115,8 @@ func (t *upserts) conflicting(ctx context.Context, k *model.Kind, made []*change
 	return t.IDs(ctx, k, b)
 }
 
-// MatchAll appends the condition that all columns have their value.
-func MatchAll(b *sqltext.Builder, columns []string, values []any) {
+// matchAll appends the condition that all columns have their value.
+func matchAll(b *sqltext.Builder, columns []string, values []any) {
 	for i, column := range columns {
 		if i > 0 {
 			b.Raw(" AND ")

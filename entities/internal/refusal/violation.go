@@ -1,6 +1,7 @@
 package refusal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -236,6 +237,7 @@ func (t *Faults) holderOf(ctx context.Context, child *model.Kind, r *descriptor.
 // columns turns a table and columns into an entity and its fields, as the caller
 // knows them: nil for an entity, and no names for columns, that it does not know.
 func (t *Faults) columns(v *database.Violation) (owner *model.Kind, names []string) {
+	v = t.ofKey(v)
 	for _, k := range t.Model.ByName {
 		if isTableOf(k, v) && t.by.Knows(k) {
 			owner = k
@@ -259,6 +261,23 @@ func (t *Faults) columns(v *database.Violation) (owner *model.Kind, names []stri
 		names = append(names, name)
 	}
 	return owner, names
+}
+
+// ofKey returns a violation with the columns of the folded key that it names.
+func (t *Faults) ofKey(v *database.Violation) *database.Violation {
+	if !strings.HasPrefix(v.Name, sqltext.KeyPrefix) {
+		return v
+	}
+	for _, k := range t.Model.ByName {
+		for _, columns := range k.Entity.FoldedKeys {
+			x := sqltext.FoldedKey{Table: k.Entity.Table, Columns: columns, Folded: k.Entity.FoldedColumns(columns)}
+			if x.Name() == v.Name {
+				schema, table := sqltext.SplitQualified(k.Entity.Table)
+				return &database.Violation{Rule: v.Rule, Name: v.Name, Schema: cmp.Or(v.Schema, schema), Table: table, Columns: columns}
+			}
+		}
+	}
+	return v
 }
 
 // danglingReferences returns the references of a model to rows that do not exist.

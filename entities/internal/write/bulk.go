@@ -123,7 +123,7 @@ func (b *bulk) findAll(ctx context.Context) (late map[int]bool, err error) {
 			renamed = renamed || m.ID != nil && len(m.Key) > 0
 			continue
 		}
-		key := string(model.Encode(m.Key))
+		key := string(model.Encode(foldedKey(b.k.Entity, m.Key)))
 		if late[i] = renamed || seen[key]; late[i] {
 			continue
 		}

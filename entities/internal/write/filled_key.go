@@ -7,10 +7,12 @@ import (
 
 	"entgo.io/ent"
 
+	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/entities/internal/mutation"
 	"github.com/koan-go/koan/entities/internal/refusal"
+	"github.com/koan-go/koan/framework/database/fold"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -60,11 +62,11 @@ func (t models) refuseCreated(m *model.Values, ifVersion *int64) error {
 // withKeyOf returns the id of the entity that has the unique key of a mutation, nil where there is
 // none that the caller may read, or the mutation has no whole key.
 func (t models) withKeyOf(ctx context.Context, m ent.Mutation) (any, error) {
-	var columns []string
+	var columns []*descriptor.Column
 	var values []any
 	for _, name := range t.k.Entity.UpsertBy {
-		column := t.k.Entity.Column(name).Name
-		v, ok, err := mutation.BoundColumn(t.k, m, column)
+		column := t.k.Entity.Column(name)
+		v, ok, err := mutation.BoundColumn(t.k, m, column.Name)
 		if err != nil || !ok {
 			return nil, err
 		}
@@ -74,7 +76,16 @@ func (t models) withKeyOf(ctx context.Context, m ent.Mutation) (any, error) {
 	b.Raw("SELECT ")
 	filter.OwnKey(b, &t.k.Entity.Key)
 	b.Raw(" FROM ").Name(t.k.Entity.Table).Raw(" WHERE ")
-	mutation.MatchAll(b, columns, values)
+	for i, c := range columns {
+		if i > 0 {
+			b.Raw(" AND ")
+		}
+		before, after := "", ""
+		if c.Folds(descriptor.FoldsKey) {
+			before, after = fold.Function+"(", ")"
+		}
+		b.Raw(before).Name(c.Name).Raw(after + " = " + before).Arg(values[i]).Raw(after)
+	}
 	ids, err := t.IDs(ctx, t.k, b)
 	if err != nil || len(ids) == 0 {
 		return nil, err

@@ -79,7 +79,7 @@ func (t models) find(ctx context.Context, m *model.Values, replace bool) error {
 		return nil
 	}
 	var guards filter.Guards
-	tree, details := filter.Check(m.Key, t.k.Entity, t.Model.App.Graph, m.At, &guards)
+	tree, details := filter.Check(keyFilter(t.k.Entity, m.Key), t.k.Entity, t.Model.App.Graph, m.At, &guards)
 	if len(details) > 0 {
 		return fault.Invalid(details...)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/koan-go/koan/framework/database"
+	"github.com/koan-go/koan/framework/database/sqltext"
 )
 
 // The server's codes that mean something here
@@ -101,6 +102,9 @@ func Violation(err error) *database.Violation {
 	switch e.Code {
 	case unique:
 		v.Rule = database.Unique
+		if strings.HasPrefix(e.ConstraintName, sqltext.KeyPrefix) { // its columns are expressions
+			v.Name = e.ConstraintName
+		}
 	case foreignKey, restrict:
 		v.Rule = database.ForeignKey
 	case notNull:

@@ -139,6 +139,10 @@ func Violation(err error) *database.Violation {
 		v.Rule, v.Message = database.Raised, e.Text
 		return v
 	}
+	if index, ok := strings.CutPrefix(broken, "index '"); ok { // of expressions
+		v.Name = strings.TrimSuffix(index, "'")
+		return v
+	}
 	if named {
 		for _, part := range strings.Split(broken, ", ") {
 			table, column, _ := strings.Cut(part, ".")

@@ -96,5 +96,15 @@ func (postgresIndexes) Indexes() string {
 	return "SELECT indexname FROM pg_indexes WHERE schemaname=current_schema() AND starts_with(indexname,'" + IndexPrefix + "')"
 }
 
+// FoldedKeys implements Dialect.
+func (postgresIndexes) FoldedKeys() string {
+	return "SELECT indexname FROM pg_indexes WHERE schemaname=current_schema() AND starts_with(indexname,'" + KeyPrefix + "')"
+}
+
+// MakeKey implements Dialect. A set has the function from its start; the schema on which files are planned has not.
+func (postgresIndexes) MakeKey(x *FoldedKey) []Statement {
+	return []Statement{{fold.PostgresFunction(), "fold texts"}, x.Statement()}
+}
+
 // Complete implements Dialect: an index is there or not.
 func (postgresIndexes) Complete(string) string { return "SELECT true" }

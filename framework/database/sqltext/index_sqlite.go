@@ -207,6 +207,14 @@ func (sqliteIndexes) Indexes() string {
 	return "SELECT m.name FROM sqlite_master m WHERE m.type='table' AND m.name GLOB '" + IndexPrefix + "*' AND length(m.name)=" + strconv.Itoa(len(IndexPrefix)+8)
 }
 
+// FoldedKeys implements Dialect.
+func (sqliteIndexes) FoldedKeys() string {
+	return "SELECT name FROM sqlite_master WHERE type='index' AND name GLOB '" + KeyPrefix + "*'"
+}
+
+// MakeKey implements Dialect.
+func (sqliteIndexes) MakeKey(x *FoldedKey) []Statement { return []Statement{x.Statement()} }
+
 // Complete implements Dialect.
 func (sqliteIndexes) Complete(name string) string {
 	return "SELECT count(*)=8 FROM sqlite_master WHERE name IN ('" + strings.Join([]string{

@@ -110,6 +110,9 @@ type Dialect interface {
 	// nothing of one is missing.
 	Indexes() string
 	Complete(name string) string
+	// FoldedKeys asks for the names of the folded keys that are there. MakeKey returns what makes one.
+	FoldedKeys() string
+	MakeKey(x *FoldedKey) []Statement
 	Looker
 }
 
