@@ -76,7 +76,7 @@ func checkConfinement(ctx context.Context, x wire.Executor) []catalog.Check {
 		}
 		total[layer]++
 		if !c.OK {
-			failed[layer] = append(failed[layer], catalog.Check{Name: "confinement: " + tried, Detail: c.Detail, Hint: layer + " did not stop this. Report it with the version of the kernel."})
+			failed[layer] = append(failed[layer], catalog.Check{Name: "confinement: " + tried, Detail: c.Detail, Hint: layer + " did not stop this. Report it with the version of Linux."})
 		}
 	}
 	var out []catalog.Check

@@ -67,7 +67,7 @@ func declared() []catalog.Setting {
 	return []catalog.Setting{
 		{Key: keyEnabled, Default: true, Help: "offer code mode"},
 		{Key: keyRuntime, Default: runtimeGoja, Help: "JavaScript engine"},
-		{Key: keyLanguages, Default: []string{languageJavaScript}, Help: "languages of scripts: javascript (TypeScript too), python, node; the first is that of scripts which name none, and of descriptions"},
+		{Key: keyLanguages, Default: []string{languageJavaScript}, Help: "languages of scripts: javascript (TypeScript too), python, node; the first is the default, and that of descriptions"},
 		{Key: keyPython, Default: "python3", Help: "the interpreter of Python scripts: a name on the PATH, or a path; 3.11 or newer"},
 		{Key: keyPythonModules, Default: []string{}, Help: "modules beside the standard library that Python scripts can import, loaded before scripts start: numpy, pandas"},
 		{Key: keyNode, Default: "node", Help: "the interpreter of Node scripts: a name on the PATH, or a path; 20 or newer"},
@@ -93,7 +93,7 @@ func declared() []catalog.Setting {
 		{Key: keyFresh, Default: false, Help: "a process for every script, not for every caller"},
 		{Key: keyActionsDir, Default: "", Help: "folder with the files of actions, NAME.ts or NAME.js; changes are taken while the app runs"},
 		{Key: keyActionsEmbedded, Default: true, Help: "offer the actions that the app embeds; one of the same name in actions.dir takes its place"},
-		{Key: keyRequire, Default: []string{}, Help: "isolation layers without which the app does not start: " + strings.Join(worker.Layers(), ", ")},
+		{Key: keyRequire, Default: []string{}, Help: "isolation layers that the app needs to start: " + strings.Join(worker.Layers(), ", ")},
 	}
 }
 

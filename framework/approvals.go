@@ -31,7 +31,7 @@ func approvalSettings() []catalog.Setting {
 		{Key: keyApprovalMode, Live: true, Default: string(approval.Never), OneOf: approval.Modes, Help: "which effects of a run a person must approve"},
 		{
 			Key: keyApprovalRules, Live: true, Default: []map[string]string{},
-			Help: "exceptions to approval.mode, of which the first that matches decides: a list of mappings of `entity`, `operation`, `rows`, `principal`, and `mode`",
+			Help: "exceptions to approval.mode; the first that matches decides: a list of mappings of `entity`, `operation`, `rows`, `principal`, and `mode`",
 			Check: func(v any) error {
 				_, err := approval.ParseRules(v.([]map[string]string))
 				return err
@@ -39,7 +39,7 @@ func approvalSettings() []catalog.Setting {
 		},
 		{
 			Key: keyTainted, Live: true, Default: taintedAllow, OneOf: []string{taintedAsk, taintedAllow},
-			Help: "calls with an effect outside whose input has text of a server that is not trusted: `ask` has a person approve them",
+			Help: "calls with an effect outside whose input has text of a server that is not trusted: `ask` asks a person to approve them",
 		},
 		{Key: "approval.timeoutMs", Live: true, Default: 300000, Min: 1000, Max: 86400000, Unit: "ms", Help: "how long a call waits for a person's answer"},
 		{Key: "approval.planHours", Live: true, Default: 24, Min: 1, Max: 8760, Help: "hours for which a plan waits for somebody to approve it; at most run.keyRetentionHours"},

@@ -74,7 +74,7 @@ func (a App) Settings() []catalog.Setting {
 		{Key: "server.allowedOrigins", Live: true, Default: []string{}, Help: "sites whose pages may call over HTTP, such as https://app.example.org"},
 		{Key: "server.sessionIdleMs", Live: true, Default: 1800000, Min: 100, Max: 604800000, Unit: "ms", Help: "how long an HTTP session may be unused before it ends (protocol versions before 2026-07-28)"},
 		{Key: "server.maxSessions", Live: true, Default: 1000, Min: 1, Max: 1000000, Help: "HTTP sessions at a time"},
-		{Key: "server.requestsPerMinute", Live: true, Default: 0, Min: 0, Max: 1000000, Help: "HTTP requests that one caller may send in a minute; 0 is no limit"},
+		{Key: "server.requestsPerMinute", Live: true, Default: 0, Min: 0, Max: 1000000, Help: "HTTP requests that one caller may send in a minute; 0 for no limit"},
 		{Key: "events.maxListeners", Live: true, Default: 2000, Min: 1, Max: 1000000, Help: "streams of /api/events that one caller may have open"},
 		{Key: "server.tlsCert", Live: true, Default: "", Help: "PEM file with the certificate chain for HTTPS"},
 		{Key: "server.tlsKey", Live: true, Default: "", Help: "PEM file with its key"},

@@ -180,7 +180,7 @@ func (s surfaces) replayOwn(ctx context.Context, by auth.Principal, id string, d
 		return nil, ctx.Err()
 	}
 	return nil, fault.New(fault.NotFound, "no run of yours with this id is kept for a replay").
-		WithHint("Runs are kept as replay.keep says, and as long as replay.retentionHours and replay.maxMb say; one that was made with rights that you have no longer is not yours. The person at the machine can replay all: `%s replay %s`.", cmp.Or(s.app.Command, s.app.Name), fault.Clip(id, 64))
+		WithHint("Runs are kept as replay.keep says, and as long as replay.retentionHours and replay.maxMb say; one that was made with rights that you have no longer is not yours. The app's operator can replay all of them: `%s replay %s`.", cmp.Or(s.app.Command, s.app.Name), fault.Clip(id, 64))
 }
 
 // withDefaults takes options that are not set from the configuration.

@@ -139,7 +139,7 @@ func (*Provider) Settings() []catalog.Setting {
 	return []catalog.Setting{
 		{Key: keyDir, Default: "", Help: "folder of the plugins' executables (default: `plugins` beside the app's executable)"},
 		{Key: keyStateDir, Default: "", Help: "folder below which plugins keep their state, each in a folder of its own (default: `plugins` beside the app's data; with PostgreSQL, or without entities, $XDG_DATA_HOME/APP/plugins)"},
-		{Key: keyRequired, Live: true, Default: []string{}, Help: "plugins without which /readyz says that the app is not ready"},
+		{Key: keyRequired, Live: true, Default: []string{}, Help: "plugins that /readyz needs to say that the app is ready"},
 		{Key: keyLocked, Live: true, Default: true, Help: "leave out plugins that koan.lock lists with another digest than their file has"},
 		{Key: keyOpen, Open: true, Live: true, CheckKey: checkKey, Help: "a plugin: plugins.<domain>.settings.<key> for its own settings, and effects, trust, tools and more (docs/howto/plugin.md)"},
 	}

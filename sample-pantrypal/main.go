@@ -20,7 +20,7 @@ const dayVariable = "PANTRYPAL_DAY"
 func main() {
 	clock, err := clockOf(os.Getenv(dayVariable))
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "%s is no day: %v\n", dayVariable, err)
+		fmt.Fprintf(os.Stderr, "%s is not a day: %v\n", dayVariable, err)
 		os.Exit(2)
 	}
 	framework.Main(app.At(clock))

@@ -56,7 +56,7 @@ func TestPhotosAreCorrected(t *testing.T) {
 	_, _, lot := w.do("GET", page, "")
 	status, _, refused := w.do("POST", regexp.MustCompile(`/lots/[^"]+/food`).FindString(lot), "really=moon+rock&back="+page)
 	require.Equal(t, http.StatusBadRequest, status)
-	require.Contains(t, refused, "Nothing of the kitchen is called")
+	require.Contains(t, refused, "The kitchen has nothing called")
 }
 
 // A picture that cannot be read is named, with what to do about it, wherever it is sent to.

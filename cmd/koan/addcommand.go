@@ -26,7 +26,7 @@ func addCommand(out io.Writer, failure *error) *cobra.Command {
 
 The go:generate line that runs ent's command becomes one that runs an entc.go with the same options and Koan's
 extension; an entc.go that is there gets the extension. --expose adds the annotation expose.Entity to schemas: only
-those with it are served. A program that serves them is written where the module has none. All changes are shown
+those with it are served. Where the module has no program that serves them, one is written. All changes are shown
 first. A second call changes nothing.
 
 Where no line and no program say how ent's code is generated, FLAGS are those of "ent generate".`,

@@ -51,7 +51,7 @@ release are known.`,
 	f := c.Flags()
 	f.StringVar(&o.Out, "out", ".", "folder for the results")
 	f.StringVar(&o.Config, "config", "", "configuration file to pack")
-	f.BoolVar(&o.AskData, "ask-data", false, "have the user choose the folder of the data (default: the app's own)")
+	f.BoolVar(&o.AskData, "ask-data", false, "let the user choose the folder of the data (default: the app's own)")
 	f.StringVar(&o.Name, "name", "", "name of the bundle (default: the binary's)")
 	f.StringVar(&o.Version, "version", "", "version of the bundle (default: what the binary says)")
 	f.StringVar(&o.About, "description", "", "one sentence for people")

@@ -21,7 +21,7 @@ var (
 	onSchema = place{"a schema", "schemas", expose.EntityName, "expose.Entity", "a schema takes expose.Entity, and without it nobody sees anything of it"}
 	onField  = place{"a field", "fields", expose.FieldName, "expose.Field", "a field takes expose.Field, and expose.Field{Sensitive: expose.Yes()} hides what it has"}
 	onEdge   = place{"an edge", "edges", expose.EdgeName, "expose.Edge", "an edge takes expose.Edge, and expose.Edge{Hidden: expose.Yes()} hides it"}
-	onIndex  = place{what: "an index", remedy: "an index takes none of them"}
+	onIndex  = place{what: "an index", remedy: "an index cannot have one"}
 )
 
 // checkPlaces reports annotations that stand where nothing reads them: whoever wrote one

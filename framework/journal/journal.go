@@ -250,7 +250,7 @@ func (f Ending) Fault(actsOutside bool) *fault.Fault {
 		out = fault.New(fault.Cancelled, "the server ended while the run was under way; what it had committed before stays").
 			WithRetry(fault.Never).WithHint("Read what is in the data, and run the rest alone.")
 	default:
-		out = fault.New(fault.Cancelled, "the server ended while the run was under way; nothing of it is in the data")
+		out = fault.New(fault.Cancelled, "the server ended while the run was under way; the data is as before it")
 	}
 	if f.OutsideCount > 0 || f.Outcome == CutOff && !f.DryRun && actsOutside {
 		return out.BesideEffects()

@@ -53,7 +53,7 @@ func (r *Redactor) HidePII(names []string) error {
 	kinds := PIIKinds()
 	for _, name := range names {
 		if !slices.Contains(kinds, name) {
-			return fmt.Errorf("%q is none of %s", name, strings.Join(kinds, ", "))
+			return fmt.Errorf("%q is not one of %s", name, strings.Join(kinds, ", "))
 		}
 	}
 	for _, k := range personalKinds {

@@ -75,7 +75,7 @@ func TestPersonalData(t *testing.T) {
 	raw, n := all.JSON([]byte(`{"mail":"ann@example.org","n":491711234567,"phone":"+49 30 1234567 (home)","at":"2026-01-31"}`))
 	require.Equal(t, 2, n)
 	require.JSONEq(t, `{"mail":"[redacted]","n":491711234567,"phone":"[redacted] (home)","at":"2026-01-31"}`, string(raw))
-	require.ErrorContains(t, all.HidePII([]string{"emails"}), `"emails" is none of all, email, phone, iban, ssn`)
+	require.ErrorContains(t, all.HidePII([]string{"emails"}), `"emails" is not one of all, email, phone, iban, ssn`)
 }
 
 // What follows personal data stays.

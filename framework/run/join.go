@@ -68,7 +68,7 @@ func Join(ctx context.Context, s store.Store, set string, write bool) (_ store.T
 func (c *call) over() error {
 	if c.inner != nil && c.inner.ended.Load() || c.attempt.course.Closed() != nil {
 		return fault.New(fault.InvalidRequest, "the call that this context belongs to is over").
-			WithHint("Finish all work before the action or hook returns. What is to happen after the commit belongs in run.AfterCommit.")
+			WithHint("Finish all work before the action or hook returns. Put what is to happen after the commit into run.AfterCommit.")
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func unusableParts(doc any, err error) []fault.Detail {
 		return deepest((&reader{all: true}).violations(violation))
 	}
 	if root, ok := doc.(map[string]any); ok && root["$schema"] != nil && !knownDialect(root["$schema"]) {
-		return []fault.Detail{{Path: "/$schema", Message: fmt.Sprintf("%v is no version of JSON Schema that is known", root["$schema"])}}
+		return []fault.Detail{{Path: "/$schema", Message: fmt.Sprintf("%v is not a known version of JSON Schema", root["$schema"])}}
 	}
 	return badReferences(doc)
 }

@@ -37,8 +37,8 @@ func (c *checker) calls(ctx context.Context) {
 	if len(trials) > 0 {
 		first := trials[0]
 		if !c.survives(ctx, "parallel calls", "Serve calls at the same time: an app makes up to maxParallel, 16 by default.", func(ctx context.Context) []string { return c.parallel(ctx, first) }) ||
-			!c.survives(ctx, "cancellation", "A cancelled call ends, and the process goes on.", func(ctx context.Context) []string { return c.cancelled(ctx, first) }) ||
-			!c.survives(ctx, "deadline", "A call whose time is over ends, and the process goes on.", func(ctx context.Context) []string { return c.late(ctx, first) }) {
+			!c.survives(ctx, "cancellation", "A cancelled call ends, and the process keeps running.", func(ctx context.Context) []string { return c.cancelled(ctx, first) }) ||
+			!c.survives(ctx, "deadline", "A call whose time is over ends, and the process keeps running.", func(ctx context.Context) []string { return c.late(ctx, first) }) {
 			return
 		}
 		c.inOnePiece(ctx, first)

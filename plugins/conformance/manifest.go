@@ -42,7 +42,7 @@ func (c *checker) adviseOnManifest() {
 	}
 	for _, s := range c.manifest.GetSettings() {
 		if s.GetSecret() && s.GetDefaultValue() != "" {
-			advice = append(advice, fmt.Sprintf("the secret setting %s has a default, which is no secret", s.GetKey()))
+			advice = append(advice, fmt.Sprintf("the secret setting %s has a default, which cannot be secret", s.GetKey()))
 		}
 	}
 	if len(advice) > 0 {

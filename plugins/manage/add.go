@@ -48,7 +48,7 @@ func add(ctx context.Context, host catalog.Host, in *catalog.Invocation) (err er
 		return err
 	}
 	in.Out.Printf("\n%s %s is in %s, and in %s. A running app takes it within a few seconds.\n", s.name, entry.Version, p.dir, p.lock)
-	in.Out.Printf("What it says of its effects is not believed: set plugins.%s.effects, or plugins.%s.trust.\n", s.name, s.name)
+	in.Out.Printf("Its word about its effects is not believed: set plugins.%s.effects, or plugins.%s.trust.\n", s.name, s.name)
 	return nil
 }
 
@@ -73,7 +73,7 @@ func (p place) restore(ctx context.Context, in *catalog.Invocation) error {
 		in.Out.Printf("%s %s is in %s.\n", name, short(e.Version), p.dir)
 	}
 	if brought == 0 && len(problems) == 0 {
-		in.Out.Printf("Nothing of %s is missing in %s.\n", p.lock, p.dir)
+		in.Out.Printf("%[2]s has all of %[1]s.\n", p.lock, p.dir)
 	}
 	return errors.Join(problems...)
 }

@@ -64,7 +64,7 @@ func (*Provider) Commands() []*catalog.Command {
 			},
 			{
 				Name: "run", Args: []string{"PATH", "FUNCTION"}, Short: "Start a plugin and call one of its functions",
-				Long:  "Calls a function as the person at the app's machine, and prints its output. What it reports and logs goes to standard error.",
+				Long:  "Calls a function as the person at the app's machine, and prints its output. Reports and logs go to standard error.",
 				Flags: []catalog.CommandFlag{{Name: "input", Default: "{}", Help: "the input: JSON, @FILE, or - for standard input"}, settingFlag},
 				Run:   call, Example: `plugin run bin/plugins/dice roll --input '{"sides": 6}'`,
 			},

@@ -153,7 +153,7 @@ func TestQuestionNamesTextAndServer(t *testing.T) {
 	p.run(reads + `mail.work({ subject: issue.title, name: issue.author.name })`)
 	asked := p.questions()
 	require.Len(t, asked, 1)
-	require.Contains(t, asked[0].Params.Message, "Its input has text of servers that nobody vouches for:\n"+
+	require.Contains(t, asked[0].Params.Message, "Its input has text from servers that nobody vouches for:\n"+
 		"  from tracker (tracker.work): \"Eve of Destruction\"\n  from tracker (tracker.work): \"Printer on fire\"\n")
 
 	// A client that cannot be asked leaves a plan, which another process applies along its tape.
@@ -230,7 +230,7 @@ func TestTextOfAnUntrustedServerIsCaughtBehindFiles(t *testing.T) {
 			p.t = t
 			got := p.try(reads + file + code)
 			require.Equal(t, fault.ApprovalDenied, got.Error.Code, "%v", got.Error)
-			require.Contains(t, p.questions()[0].Params.Message, "Its input has text of servers that nobody vouches for:")
+			require.Contains(t, p.questions()[0].Params.Message, "Its input has text from servers that nobody vouches for:")
 		})
 	}
 	for name, code := range map[string]string{

@@ -308,7 +308,7 @@ func (c *Config) set(key, value string) error {
 			return o.set(c, key[len(prefix):], value)
 		}
 	}
-	return fmt.Errorf("is no key of a server%s", fault.DidYouMean(key, slices.AppendSeq(operator.Keys(), maps.Keys(options))))
+	return fmt.Errorf("is not a key of a server%s", fault.DidYouMean(key, slices.AppendSeq(operator.Keys(), maps.Keys(options))))
 }
 
 // complete fills in defaults, and reports members that exclude each other.

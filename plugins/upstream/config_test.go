@@ -48,7 +48,7 @@ func TestKeysReportAllProblems(t *testing.T) {
 		"h.command": "[]", "i.command": "", "i.url": "https://x",
 	})
 	for _, want := range []string{
-		`upstreams.a.comand is no key of a server; did you mean "command"?`, "upstreams.a.url must be one of http or https", "upstreams.b: has both a command and a url",
+		`upstreams.a.comand is not a key of a server; did you mean "command"?`, "upstreams.a.url must be one of http or https", "upstreams.b: has both a command and a url",
 		"upstreams.c.timeoutMs must be a whole number", "upstreams.c: has neither a command nor a url", "upstreams.d wants keys of a server below it",
 		`upstreams.e.effects.x must be some of read, write, destructive and idempotent, not "loud"`, "upstreams.f b: a server's name has letters", "upstreams.g: a transport goes with a url",
 		"upstreams.h.command must name the program to start", "upstreams.i.command must name the program to start",

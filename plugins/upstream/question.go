@@ -71,7 +71,7 @@ func cleanForm(raw json.RawMessage) (json.RawMessage, error) {
 	fields := map[string]*formField{}
 	for name, raw := range in.Properties {
 		if !printable(name, 64) || name == "" {
-			return nil, errors.New("a field's name is empty, too long, or not printable")
+			return nil, errors.New("a field's name is empty, overlong, or not printable")
 		}
 		field, err := cleanField(raw)
 		if err != nil {

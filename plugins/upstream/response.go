@@ -173,7 +173,7 @@ func (t *roundTripper) unlike(resp *http.Response, kind string, raw []byte) erro
 	case json.Valid(text) && len(s.id) > 0 && bytes.Contains(text, []byte(`"jsonrpc"`)):
 		return errNoResult
 	case json.Valid(text):
-		return errors.New("it answered with what is no message: " + plainText(t.secrets.redact(wordsOf(text)), 300))
+		return errors.New("it answered with something that is not a message: " + plainText(t.secrets.redact(wordsOf(text)), 300))
 	case s.deepest > maxNested:
 		return errTooDeep
 	case kind == "application/json" || text[0] == '{':

@@ -93,7 +93,7 @@ type takenDay struct {
 func dayMeals(ctx context.Context, call framework.Call, in dayIn) (dayOut, error) {
 	date, err := time.Parse(time.DateOnly, in.Date)
 	if err != nil {
-		return dayOut{}, fault.Newf(fault.InvalidPayload, "%q is no day", fault.Clip(in.Date, 20)).WithPath("/date").WithHint("Send a day such as 2026-01-31.")
+		return dayOut{}, fault.Newf(fault.InvalidPayload, "%q is not a day", fault.Clip(in.Date, 20)).WithPath("/date").WithHint("Send a day such as 2026-01-31.")
 	}
 	h, err := readHousehold(ctx, call)
 	if err != nil {

@@ -66,7 +66,7 @@ func (h household) day(offset int) string { return h.today.AddDate(0, 0, offset)
 func (h household) dayOf(at string) (string, error) {
 	moment, err := time.Parse(time.RFC3339Nano, at)
 	if err != nil {
-		return "", fault.Newf(fault.InvalidPayload, "%q is no time", fault.Clip(at, 40)).WithHint("Send a time such as 2026-01-31T18:30:00Z.")
+		return "", fault.Newf(fault.InvalidPayload, "%q is not a time", fault.Clip(at, 40)).WithHint("Send a time such as 2026-01-31T18:30:00Z.")
 	}
 	day, err := rules.Today(moment, h.TimeZone)
 	return day.Format(time.DateOnly), err

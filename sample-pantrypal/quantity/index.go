@@ -52,7 +52,7 @@ func NewIndex(foods []Named) (*Index, error) {
 			other, taken := x.ids[key]
 			switch {
 			case key == "":
-				problems = append(problems, fmt.Errorf("%q of %s is no name", name, f.ID))
+				problems = append(problems, fmt.Errorf("%q of %s is not a name", name, f.ID))
 				continue
 			case taken && other != f.ID:
 				problems = append(problems, fmt.Errorf("%q of %s is a name of %s", name, f.ID, other))

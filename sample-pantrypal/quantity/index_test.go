@@ -68,5 +68,5 @@ func TestCannedFoodComesInCans(t *testing.T) {
 
 func TestIndexRefusesNamesOfTwoFoods(t *testing.T) {
 	_, err := NewIndex([]Named{{"a", []string{"Tomatoes"}}, {"b", []string{"Potatoes", "tomato"}}, {"c", []string{"!"}}})
-	assert.EqualError(t, err, "\"tomato\" of b is a name of a\n\"!\" of c is no name")
+	assert.EqualError(t, err, "\"tomato\" of b is a name of a\n\"!\" of c is not a name")
 }

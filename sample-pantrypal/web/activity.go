@@ -181,7 +181,7 @@ func (s *site) find(v *visit, id string) (record, error) {
 	}
 	raw, err := report.Read(v.Context(), view, id)
 	if isMissing(err) {
-		return one, fault.New(fault.NotFound, "Nothing of this is kept.").WithHint("What happened is kept for a while, and shown to whoever did it.").Because(err)
+		return one, fault.New(fault.NotFound, "This is not kept any more.").WithHint("What happened is kept for a while, and shown to whoever did it.").Because(err)
 	}
 	if err != nil {
 		return one, err
@@ -345,7 +345,7 @@ func decide(v *visit) (done, error) {
 		}
 		return done{to: v.back("/activity")}, err
 	}
-	return done{}, fault.New(fault.InvalidPayload, "The form says nothing to do.")
+	return done{}, fault.New(fault.InvalidPayload, "The form has nothing to do.")
 }
 
 // afterPlan is the page on which one sees what a plan's call did.

@@ -66,7 +66,7 @@ func changeHome(v *visit) (done, error) {
 	}
 	for _, name := range []string{"weekdayMinutes", "weekendMinutes"} {
 		if n, sent := in[name].(float64); sent && n != math.Trunc(n) {
-			return done{}, fault.Newf(fault.InvalidPayload, "%s are no whole minutes.", number(n)).WithPath("/" + name)
+			return done{}, fault.Newf(fault.InvalidPayload, "%s is not a whole number of minutes.", number(n)).WithPath("/" + name)
 		}
 	}
 	run, err := v.patch("Household", "household", in)
@@ -218,7 +218,7 @@ func changeRule(v *visit) (done, error) {
 	case "remove":
 		run, err = v.submit(catalog.EntityID("PlanRule", "delete"), map[string]any{"id": v.PathValue("id")}, nil)
 	default:
-		err = fault.New(fault.InvalidPayload, "The form says nothing to do.")
+		err = fault.New(fault.InvalidPayload, "The form has nothing to do.")
 	}
 	return done{"/rules", "changed", run}, err
 }

@@ -298,7 +298,7 @@ func mistaken(v *visit) (done, error) {
 		return done{}, err
 	}
 	if len(out.Found) == 0 || out.Found[0].Food == nil {
-		return done{}, fault.Newf(fault.InvalidPayload, "Nothing of the kitchen is called %q.", called).WithPath("/really").WithHint("Choose one of the list, or put it in by hand: there it can be new.")
+		return done{}, fault.Newf(fault.InvalidPayload, "The kitchen has nothing called %q.", called).WithPath("/really").WithHint("Choose one of the list, or put it in by hand: there it can be new.")
 	}
 	run, err := v.patch("PantryItem", v.PathValue("id"), map[string]any{"name": capital(called), "foodId": out.Found[0].Food.ID, "productId": nil, "reason": "corrected"})
 	if fault.CodeOf(err) == fault.Conflict {

@@ -225,7 +225,7 @@ func rateRecipe(v *visit) (done, error) {
 		return done{}, err
 	}
 	if len(in) == 0 {
-		return done{}, fault.New(fault.InvalidPayload, "The form says nothing to do.")
+		return done{}, fault.New(fault.InvalidPayload, "The form has nothing to do.")
 	}
 	to := "/recipes/" + v.PathValue("id")
 	run, err := v.patch("Recipe", v.PathValue("id"), in)

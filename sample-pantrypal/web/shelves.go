@@ -130,7 +130,7 @@ func changeLot(v *visit) (done, error) {
 			return done{}, err
 		}
 	default:
-		return done{}, fault.New(fault.InvalidPayload, "The form says nothing to do.")
+		return done{}, fault.New(fault.InvalidPayload, "The form has nothing to do.")
 	}
 	run, err := v.patch("PantryItem", v.PathValue("id"), changes)
 	if fault.CodeOf(err) == fault.Conflict {

@@ -72,7 +72,7 @@ func addToList(v *visit) (string, added, error) {
 	in := map[string]any{}
 	v.texts(in, "name", "unit")
 	if in["name"] == nil {
-		return "", added{}, fault.New(fault.InvalidPayload, "The form says nothing to buy.").WithPath("/name")
+		return "", added{}, fault.New(fault.InvalidPayload, "The form names nothing to buy.").WithPath("/name")
 	}
 	if err := v.amount(in); err != nil {
 		return "", added{}, err

@@ -292,7 +292,7 @@ func changeMeal(v *visit) (done, error) {
 	case "skip":
 		in["skip"] = true
 	default:
-		return done{}, fault.New(fault.InvalidPayload, "The form says nothing to do.")
+		return done{}, fault.New(fault.InvalidPayload, "The form has nothing to do.")
 	}
 	run, err := v.act("replan", in, nil)
 	return done{v.back("/week"), "replanned", run}, err

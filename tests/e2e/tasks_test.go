@@ -220,7 +220,7 @@ func TestTasksAfterRestart(t *testing.T) {
 	}, 20*time.Second, 100*time.Millisecond)
 	require.Equal(t, "completed", cut.Status)
 	require.True(t, cut.Result.IsError)
-	require.Contains(t, string(cut.Result.StructuredContent), "the server ended while the run was under way; nothing of it is in the data")
+	require.Contains(t, string(cut.Result.StructuredContent), "the server ended while the run was under way; the data is as before it")
 	again = p.until(waiting.TaskID, "completed")
 	require.Contains(t, string(again.Result.StructuredContent), `"approval_required"`)
 	require.Zero(t, a.exec("", "approve", waiting.TaskID, "--yes").status, "the plan has the task's id")

@@ -142,7 +142,7 @@ func (s *server) take(ctx context.Context) (state string) {
 // drops asks whether to lose what the new schemas have no place for, if that is why the program does not serve,
 // and lets it go.
 func (s *server) drops(ctx context.Context, file string) bool {
-	if s.o.Ask == nil || !s.said.has("migrate apply --drop") || !s.o.Ask(ctx, "What the schema has no place for any more is lost with its data. Drop it?") {
+	if s.o.Ask == nil || !s.said.has("migrate apply --drop") || !s.o.Ask(ctx, "Columns and tables that the schema does not have any more are lost with their data. Drop them?") {
 		return false
 	}
 	cmd := exec.CommandContext(ctx, file, append([]string{"migrate", "apply", "--drop"}, s.args[1:]...)...)
@@ -152,10 +152,10 @@ func (s *server) drops(ctx context.Context, file string) bool {
 
 func (s *server) keep() {
 	if !s.good {
-		s.say("waiting for a change that mends it")
+		s.say("waiting for a change that repairs it")
 		return
 	}
-	s.say("what served before goes on; waiting for a change that mends it")
+	s.say("what served before keeps serving; waiting for a change that repairs it")
 }
 
 func (s *server) say(format string, args ...any) {

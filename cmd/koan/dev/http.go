@@ -33,7 +33,7 @@ const waitWithin = time.Minute
 func newHTTPFront(address string, errs io.Writer) (*httpFront, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, fmt.Errorf("--http %s is no address: %w", address, err)
+		return nil, fmt.Errorf("--http %s is not an address: %w", address, err)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return nil, fmt.Errorf("--http %s: koan dev listens on this machine only, such as 127.0.0.1:8080; for others there is serve", address)

@@ -68,7 +68,7 @@ func (p *Player) compareEnds(out *replay.Replayed, res *wire.Result) *replay.Dif
 		d.Line, d.Column = now.Line, now.Column
 	}
 	if then != nil && dependsOnMachine(then.Code) || now != nil && dependsOnMachine(now.Code) {
-		out.Notes = append(out.Notes, "limits of time and memory depend on the machine and what else it does")
+		out.Notes = append(out.Notes, "limits of time and memory depend on the machine and its load")
 	}
 	return d
 }

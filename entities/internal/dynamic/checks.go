@@ -69,7 +69,7 @@ func (c checks) refuse(v any) error {
 func (c checks) refuseText(s string) error {
 	switch {
 	case c.Type == catalog.TypeEnum && !slices.Contains(c.Enum, s):
-		return fmt.Errorf("%q is none of its values", s)
+		return fmt.Errorf("%q is not one of its values", s)
 	case c.MinLength != nil && utf8.RuneCountInString(s) < *c.MinLength:
 		return errors.New("value is less than the required length")
 	case c.MaxLength != nil && utf8.RuneCountInString(s) > *c.MaxLength:

@@ -173,5 +173,5 @@ func (t *Faults) Exhausted(ctx context.Context, k *model.Kind, at string, err er
 		}
 	}
 	return fault.Newf(fault.Conflict, "the database has counted the ids of %s to the last one, and has none for a new row", k.Name()).
-		WithPath(at).WithRetry(fault.Fix).WithHint("Choose an id, if the entity lets you; else somebody must reset the counter of the table.").Because(err)
+		WithPath(at).WithRetry(fault.Fix).WithHint("Choose an id, if the entity lets you. Otherwise somebody must reset the counter of the table.").Because(err)
 }

@@ -69,7 +69,7 @@ func existingFault(path string, err error) *fault.Fault {
 	e, ok := sqlitedriver.FailureOf(err)
 	switch {
 	case ok && e.Code == sqlitedriver.NotADB:
-		return f.WithHint("The file is no database of SQLite, or an encrypted one. Decrypt it with the program that made it, or name another file.")
+		return f.WithHint("The file is not a SQLite database, or it is encrypted. Decrypt it with the program that made it, or name another file.")
 	case ok && e.Code == sqlitedriver.Busy:
 		return f.WithHint("Another program has locked the file; try again when it has finished.")
 	case ok && e.Code == sqlitedriver.Corrupt:

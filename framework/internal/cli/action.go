@@ -438,7 +438,7 @@ func (c *actionCommands) addAction() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&from, "run", "", "id of the run")
-	cmd.Flags().StringVar(&dir, "folder", "", "folder of the file (default: actions.dir, else actions)")
+	cmd.Flags().StringVar(&dir, "folder", "", "folder of the file (default: actions.dir, otherwise actions)")
 	return cmd
 }
 

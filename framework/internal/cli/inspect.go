@@ -70,7 +70,7 @@ func (c *command) validate() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&language, "language", "", "javascript, typescript, python or node; by default that of the file's name, else the first of codeMode.languages")
+	cmd.Flags().StringVar(&language, "language", "", "javascript, typescript, python or node; by default that of the file's name, otherwise the first of codeMode.languages")
 	return cmd
 }
 

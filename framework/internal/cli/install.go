@@ -147,7 +147,7 @@ func (c *installer) installation(client string, f installFlags) (install.Options
 	o.Entry.OwnEnv = slices.Concat(c.app.OwnEnv, f.env)
 	o.Entry.Env = slices.Clone(o.Entry.OwnEnv)
 	if i := slices.IndexFunc(f.env, func(name string) bool { return !variableName.MatchString(name) }); i >= 0 {
-		return o, usage(fmt.Errorf("--env takes the name of a variable, and %q is none: its value is not written", f.env[i]))
+		return o, usage(fmt.Errorf("--env takes the name of a variable, which %q is not: the value is not written", f.env[i]))
 	}
 	return o, c.startedBy(&o.Entry)
 }

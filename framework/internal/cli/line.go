@@ -337,7 +337,7 @@ func (l *line) fits() error {
 		return err
 	}
 	if size := len(text) + len("\n"); size > maxLine {
-		return fault.Newf(fault.ResultTooLarge, "the line of the result takes %d bytes, at most %d are allowed", size, maxLine)
+		return fault.Newf(fault.ResultTooLarge, "the result's line takes %d bytes, at most %d are allowed", size, maxLine)
 	}
 	return nil
 }

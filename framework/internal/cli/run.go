@@ -44,7 +44,7 @@ type runFlags struct {
 // runTexts are the flags that are texts, by the name of their input.
 var runTexts = []struct{ input, flag, help string }{
 	{"set", "set", "default set of every call"},
-	{"language", "language", "javascript, typescript, python or node; by default that of the file's name, else the first of codeMode.languages"},
+	{"language", "language", "javascript, typescript, python or node; by default that of the file's name, otherwise the first of codeMode.languages"},
 	{"entryFunction", "entry-function", "function to call after the script"},
 	{"idempotencyKey", "idempotency-key", "run at most once: the same key and script return the first result again"},
 	{"correlationId", "correlation-id", "your own id of what the run belongs to, for the journal"},
@@ -65,7 +65,7 @@ func (c *scripts) run() *cobra.Command {
 		Use:   "run FILE|-",
 		Short: "Run one script and print its result as one line of JSON",
 		Long: "Runs one script as one run. Standard output gets exactly one line of JSON of at most 64 KiB;\n" +
-			"logs of the script go to standard error. The exit status is 0 when the script succeeded, else 1.",
+			"logs of the script go to standard error. The exit status is 0 when the script succeeded, otherwise 1.",
 		Example: "  " + c.app.Command + " run script.js --args '{\"photo\":\"haul.png\"}' --dry-run",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("plan-id") && len(args) == 0 {

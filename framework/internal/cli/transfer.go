@@ -34,7 +34,7 @@ func (c *scripts) export() *cobra.Command {
 		Use:   "export SET",
 		Short: "Print the rows of a set, as lines of JSON or as CSV",
 		Long: "Prints the rows of a set to standard output, all as of one moment, as far as callers may read them. Lines of JSON are\n" +
-			"{entity, item} where no entity is given, else the rows themselves. CSV has the rows of one entity; there \"\" is an empty\n" +
+			"{entity, item} where no entity is given, otherwise the rows themselves. CSV has the rows of one entity; there \"\" is an empty\n" +
 			"text, and nothing between the commas is null.",
 		Example: "  " + c.app.Command + " export default > default.jsonl",
 		Args:    exactArgs(1),

@@ -168,7 +168,7 @@ var askPage = template.Must(template.New("ask").Parse(`<!doctype html>
 <link rel="stylesheet" href="{{.Path}}/assets/app.css"></head>
 <body><main class="sign-in"><h1>Sign in to {{.Name}}</h1>
 {{if .Sent}}<p>Nothing was done: you have not signed in, or your session has ended.</p>{{else}}<p>This page is for people who have signed in.</p>{{end}}
-{{if .Issuer}}<p><a href="{{.Path}}/sign-in/issuer?home">Sign in with {{.Issuer}}</a>.</p>{{else}}<p><a href="{{.Path}}/sign-in">Sign in with a token</a> of this server, and open this page again. Whoever runs {{.Name}} gives you one.</p>{{end}}</main></body></html>
+{{if .Issuer}}<p><a href="{{.Path}}/sign-in/issuer?home">Sign in with {{.Issuer}}</a>.</p>{{else}}<p><a href="{{.Path}}/sign-in">Sign in with a token</a> of this server, and open this page again. The operator of {{.Name}} gives you one.</p>{{end}}</main></body></html>
 `))
 
 // serveLink prints a link where the server runs.

@@ -310,7 +310,7 @@ func (f *Follower) skip(set string, commits []*commit) error {
 		runs = append(runs, c.entry.Run)
 	}
 	return fault.Newf(fault.NotFound, "what %d commits in the set %s changed was not kept: %s (runs %s)", n, catalog.Quote(set), why, strings.Join(runs, ", ")).
-		WithHint("Read the entities again. Connecting with the id of this event goes on behind these commits.")
+		WithHint("Read the entities again. Connecting with the id of this event continues after these commits.")
 }
 
 // commits returns the commits of a set after a position: those that are in memory, else some

@@ -62,7 +62,7 @@ func (t taskRequests) recall(ctx context.Context, p peer, id string) (taskState,
 	body, ok := t.recallBody(ctx, p, view, id, r)
 	if !ok {
 		f := fault.Newf(fault.NotFound, "the call of %s ended well before the server was started again, and what it returned is no longer kept", r.Tool).
-			WithHint("What it wrote is in the data; koan://runs/%s has what is known of it.", id)
+			WithHint("Its changes are in the data; koan://runs/%s has what is known of it.", id)
 		state.Status, state.StatusMessage, state.Error = mcp.TaskStatusFailed, f.Message, protocolError(f)
 		return state, nil
 	}

@@ -119,11 +119,11 @@ func refusal(name, code, description string) *fault.Fault {
 	case "access_denied":
 		return f.WithHint("You did not agree, or may not use this app. Sign in again, as somebody else if need be.")
 	case "invalid_client", "unauthorized_client":
-		return f.WithHint("Whoever runs this server looks at server.oauth.clientId and server.oauth.clientSecret, and at how the client is registered.")
+		return f.WithHint("The operator of this server checks server.oauth.clientId and server.oauth.clientSecret, and how the client is registered.")
 	case "invalid_scope":
-		return f.WithHint("Whoever runs this server lists in server.oauth.scopes what the client may ask for.")
+		return f.WithHint("The operator of this server lists in server.oauth.scopes what the client may ask for.")
 	case "invalid_target":
-		return f.WithHint("Whoever runs this server makes server.publicUrl a resource that the authorization server knows.")
+		return f.WithHint("The operator of this server makes server.publicUrl a resource that the authorization server knows.")
 	}
 	return f.WithHint("Sign in again.")
 }

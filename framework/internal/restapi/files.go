@@ -236,7 +236,7 @@ func (b *builder) fileRoutes(create, get bool) {
 	file := node{"type": "object", "required": []string{"id", "sha256", "size", "type", "name"}, "properties": node{
 		"id": node{"type": "string", "description": "What rows and calls name the file by."}, "sha256": node{"type": "string", "description": "In hexadecimal."},
 		"size": node{"type": "integer", "description": "In bytes."}, "type": node{"type": "string", "description": "A media type."},
-		"name": node{"type": "string", "description": "Without folders, empty if it has none."},
+		"name": node{"type": "string", "description": "Without folders; empty for a file without a name."},
 	}}
 	query := func(name, about string) node {
 		return node{"name": name, "in": "query", "description": about, "schema": node{"type": "string"}}

@@ -90,7 +90,7 @@ func (b *builder) events() {
 			parameter("entity", "query", "Names of entities, separated by commas; all that the caller may read without it."),
 			parameter("set", "query", "Names of sets, separated by commas; all that the caller may use without it."),
 			parameter("filter", "query", "A filter of the rows of the one entity that `entity` names, as JSON: changes of rows that it matches before or after. A row that begins to match is a create, one that ceases to a delete."),
-			parameter(lastIDHeader, "header", "The id of the last event that the client has, from which the stream goes on."),
+			parameter(lastIDHeader, "header", "The id of the last event that the client has; the stream continues after it."),
 			parameter(lastIDParameter, "query", "The same, for clients that cannot set the header."),
 		},
 		"responses": node{

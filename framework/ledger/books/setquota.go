@@ -20,7 +20,7 @@ const SettingSets = "sets.perCaller"
 func SetSettings() []catalog.Setting {
 	return []catalog.Setting{{
 		Key: SettingSets, Default: 1000, Min: 0, Max: 10_000_000,
-		Help: "sets that one caller may create by writing to them; 0 is no limit",
+		Help: "sets that one caller may create by writing to them; 0 for no limit",
 	}}
 }
 

@@ -318,7 +318,7 @@ func (d *decision) grant(ctx context.Context, p *Plan, lasts Lasts) error {
 	}
 	op := d.run.Request().View.Snapshot().Operation(id)
 	if op == nil || !mayLast(id) {
-		return fault.New(fault.Internal, "").Because(errors.New("approve: a lasting approval of a call that can have none"))
+		return fault.New(fault.Internal, "").Because(errors.New("approve: a lasting approval of a call that must be asked about each time"))
 	}
 	if op.Current != nil {
 		if op, err = op.Current(ctx, d.run.Principal()); err != nil || declared(op) != p.Call.Declared {

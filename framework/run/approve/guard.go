@@ -1,4 +1,4 @@
-// Package approve is the participant that has people agree to what runs do, before it is
+// Package approve is the participant that asks people to agree to what runs do, before it is
 // kept: a run that needs it is rolled back, and kept as a plan until somebody decides.
 //
 // What belongs here: which runs need approval, plans and how they are read, questions about

@@ -147,7 +147,7 @@ func (p *Plan) writeCarried(t *planText) {
 	if len(p.Call.Carries) == 0 {
 		return
 	}
-	t.WriteString("Its input has text of servers that nobody vouches for:\n")
+	t.WriteString("Its input has text from servers that nobody vouches for:\n")
 	for _, c := range p.Call.Carries {
 		if c.Text == "" {
 			t.printf("  from %s (%s): more than can be compared; it may have any of it\n", plain(c.Source), plain(c.Tool))

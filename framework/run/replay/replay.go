@@ -214,7 +214,7 @@ func (t *Tapes) replayCall(ctx context.Context, req *Request, k *KeptRun, view *
 	switch {
 	case id.Kind == catalog.KindPlugin && req.makes(id):
 	case !req.Data:
-		out.Notes = []string{"the run is one call of a tool and computes nothing of its own; --data repeats it against today's data"}
+		out.Notes = []string{"the run is one call of a tool, without computations; --data repeats it against today's data"}
 		return out, nil
 	case op != nil && !op.Serial && !op.Nested && (!op.Converses || op.Effects.ActsOutside()):
 		out.Notes = []string{"the call is not made again: no transaction covers it"}

@@ -5,7 +5,7 @@
 // located by the gradient. Lines are read across their bars, in the picture's full
 // size, and each line is decoded as it is and made sharper in several ways. A code
 // counts only when several lines over one place agree, so that noise and parts of
-// other codes do not. What is not read then is looked for in smaller pictures.
+// other codes do not. Codes that are not read then are looked for in smaller pictures.
 //
 // QR codes are found by the patterns in their corners, turned upright and enlarged;
 // a library decodes them, and their error correction confirms them.

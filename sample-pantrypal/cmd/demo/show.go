@@ -203,7 +203,7 @@ func showUndo(w io.Writer, r *report, p palette) {
 	for _, c := range r.Counts {
 		restored += c.Created + c.Updated + c.Deleted
 	}
-	fmt.Fprintf(w, "  %s %s\n\n", p.bold("Undone:"), p.dim(fmt.Sprintf("%s of %s restored in one call, %d ms. Nothing of the evening is left.", plural(restored, "row"), plural(len(r.Counts), "kind"), r.Took.Milliseconds())))
+	fmt.Fprintf(w, "  %s %s\n\n", p.bold("Undone:"), p.dim(fmt.Sprintf("%s of %s restored in one call, %d ms. The evening has left no trace.", plural(restored, "row"), plural(len(r.Counts), "kind"), r.Took.Milliseconds())))
 }
 
 // describe explains an error to a person.

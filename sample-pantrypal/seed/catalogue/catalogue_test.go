@@ -240,7 +240,7 @@ func TestMistakesAreFound(t *testing.T) {
 		{"products.csv", "1000,ml,1.29", "1,l,1.29", "is sold by the l"},
 		{"recipes.yaml", "- 250 g spinach", "- 250 g spinache", `"250 g spinache" joins to no food; candidates are ["Spinach"`},
 		{"recipes.yaml", "- 250 g spinach", "- 1 bar spinach", "Spinach: cannot convert bar to g without the weight of one bar"},
-		{"recipes.yaml", "- 250 g spinach", "- spinach", "has no amount, and is no staple"},
+		{"recipes.yaml", "- 250 g spinach", "- spinach", "has no amount, and is not a staple"},
 		{"recipes.yaml", "cuisine: indian", "kitchen: indian", "field kitchen not found"},
 		{"recipes.yaml", "servings: 4", "servings: 0", "has servings or minutes that cannot be"},
 		{"stores.yaml", "level: 1", "level: 0", `"Fairlane Market" needs a name and a level`},

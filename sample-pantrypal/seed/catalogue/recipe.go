@@ -67,7 +67,7 @@ func (c *Catalogue) join(rec *Recipe) problems {
 		if err := rec.count(line, food); err != nil {
 			p.when(true, "%s: %q: %v", at, text, err)
 		}
-		p.when(!line.Amount.Valid && !food.Staple && !line.Optional, "%s: %q has no amount, and is no staple", at, text)
+		p.when(!line.Amount.Valid && !food.Staple && !line.Optional, "%s: %q has no amount, and is not a staple", at, text)
 		for _, a := range food.Allergens {
 			if !slices.Contains(rec.Allergens, a) {
 				rec.Allergens = append(rec.Allergens, a)

@@ -1,4 +1,4 @@
-// Package serving lets package kittest have the server of a plugin without a process.
+// Package serving gives package kittest the server of a plugin without a process.
 //
 // What belongs here: that one function, which package kit sets. Not here: a server.
 package serving

@@ -221,7 +221,7 @@ func usable(meta *oauthex.AuthServerMeta, server string) error {
 		}
 	}
 	if !slices.Contains(meta.CodeChallengeMethodsSupported, "S256") {
-		return errors.New("it does not offer PKCE with S256, without which a code could be stolen")
+		return errors.New("it does not offer PKCE with S256, which protects codes from theft")
 	}
 	return nil
 }
