@@ -51,7 +51,7 @@ type Handler struct {
 	opts     Options
 	origin   *url.URL
 	links    links
-	sessions *bySecret[session]
+	sessions sessions
 	flows    *bySecret[flow]
 	mux      *http.ServeMux
 }
@@ -65,7 +65,10 @@ func New(o Options) *Handler {
 	if err != nil || at.Host == "" {
 		panic("console: " + o.URL + " is not the URL of a server")
 	}
-	h := &Handler{opts: o, origin: at, links: links{clock: o.Clock}, sessions: newBySecret[session](o.Clock, sessionIdle, maxSessions), flows: newBySecret[flow](o.Clock, flowTime, maxFlows)}
+	h := &Handler{opts: o, origin: at, links: links{clock: o.Clock}, flows: newBySecret[flow](o.Clock, flowTime, maxFlows)}
+	h.sessions = sessions{
+		brief: newBySecret[session](o.Clock, sessionIdle, maxSessions), kept: o.SignIns, clock: o.Clock, person: o.Person, byToken: o.Authenticate != nil,
+	}
 	h.mux = http.NewServeMux()
 	h.mux.HandleFunc(Path, h.serveFile)
 	h.mux.HandleFunc(Path+"/", h.serveFile)
@@ -131,8 +134,8 @@ func (h *Handler) serveSignIn(w http.ResponseWriter, r *http.Request) {
 		_ = refusedPage.Execute(w, map[string]any{"Name": h.opts.Name, "Path": Path, "Time": linkMinutes})
 		return
 	}
-	if f := h.openKept(r.Context(), w, session{principal: h.opts.Person}, ""); f != nil {
-		h.reject(w, f)
+	if err := h.open(r.Context(), w, session{principal: h.opts.Person, lasts: true}); err != nil {
+		h.reject(w, fault.From(err))
 		return
 	}
 	// A page of this site goes on, so that the cookie is sent whoever led here.
@@ -215,7 +218,7 @@ func (h *Handler) serveSession(w http.ResponseWriter, r *http.Request) {
 	case http.MethodPost:
 		h.signIn(w, r)
 	case http.MethodDelete:
-		if err := h.end(r); err != nil {
+		if err := h.sessions.end(r.Context(), h.cookie(r)); err != nil {
 			h.reject(w, fault.From(err))
 			return
 		}
@@ -259,36 +262,25 @@ func (h *Handler) signIn(w http.ResponseWriter, r *http.Request) {
 		h.reject(w, fault.Invalid(fault.Detail{Path: "/token", Message: "the body must have a token"}))
 		return
 	}
-	s := session{token: func(context.Context) (string, error) { return in.Token, nil }}
+	s := ofHolder(in.Token)
 	if _, err := h.callerOf(r, s); err != nil {
 		h.reject(w, fault.From(err))
 		return
 	}
-	if f := h.openKept(r.Context(), w, s, in.Token); f != nil {
-		h.reject(w, f)
+	if err := h.open(r.Context(), w, s); err != nil {
+		h.reject(w, fault.From(err))
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// openKept opens a session that outlives the process, whose cookie the response sets; token is "" of the local operator.
-func (h *Handler) openKept(ctx context.Context, w http.ResponseWriter, s session, token string) *fault.Fault {
-	if h.opts.SignIns == nil {
-		h.open(w, s)
-		return nil
+// open opens a session, whose cookie the response sets.
+func (h *Handler) open(ctx context.Context, w http.ResponseWriter, s session) error {
+	secret, age, err := h.sessions.add(ctx, s)
+	if err == nil {
+		h.setCookie(w, secret, age)
 	}
-	secret, err := h.keep(ctx, token)
-	if err != nil {
-		return fault.From(err)
-	}
-	h.setCookie(w, secret, keptCookie)
-	return nil
-}
-
-// open opens a session, whose cookie the response sets. It ends with the process: what an issuer gives to
-// renew a token is kept nowhere else.
-func (h *Handler) open(w http.ResponseWriter, s session) {
-	h.setCookie(w, h.sessions.add(s), 0)
+	return err
 }
 
 func (h *Handler) reject(w http.ResponseWriter, f *fault.Fault) {

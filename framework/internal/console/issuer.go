@@ -113,11 +113,13 @@ func (h *Handler) serveDone(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		_, err = h.callerOf(r, session{token: token})
 	}
+	if err == nil {
+		err = h.open(r.Context(), w, session{token: token})
+	}
 	if err != nil {
 		h.failSignIn(w, fault.From(err))
 		return
 	}
-	h.open(w, session{token: token})
 	// A page of this site goes on: browsers keep the session's cookie back where another site led here.
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_ = signedInPage.Execute(w, map[string]any{"Name": h.opts.Name, "Path": Path, "To": one.to})

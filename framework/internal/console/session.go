@@ -25,6 +25,7 @@ const (
 type session struct {
 	principal auth.Principal // of a link
 	token     oauth.Token    // nil of a link
+	lasts     bool           // it is kept with the data; what an issuer gives to renew a token is not
 }
 
 // cookieName has the port, since browsers send cookies to all ports of a host.
@@ -54,7 +55,7 @@ func (h *Handler) Caller(r *http.Request) (p auth.Principal, ok bool, err error)
 	if f := h.rejectForged(r); f != nil {
 		return auth.Principal{}, false, f
 	}
-	s, ok, err := h.find(r)
+	s, ok, err := h.sessions.use(r.Context(), h.cookie(r))
 	if err != nil {
 		return auth.Principal{}, false, err
 	}
@@ -72,7 +73,7 @@ func (h *Handler) Visitor(r *http.Request) (p auth.Principal, ok bool, err error
 	if r.Header.Get("Authorization") != "" {
 		return auth.Principal{}, false, nil
 	}
-	s, ok, err := h.find(r)
+	s, ok, err := h.sessions.use(r.Context(), h.cookie(r))
 	if err != nil || !ok {
 		return auth.Principal{}, false, err
 	}

@@ -5,11 +5,10 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"net/http"
 	"strings"
 	"time"
 
-	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/seal"
 )
 
@@ -38,18 +37,33 @@ const (
 	byToken = "token "
 )
 
-// keep keeps the session of the local operator, or of the holder of a token, and returns its secret.
-func (h *Handler) keep(ctx context.Context, token string) (secret string, err error) {
-	secret, now := rand.Text()+rand.Text(), h.opts.Clock()
-	content := byLink
-	if token != "" {
+// sessions are those of the browsers that have signed in.
+type sessions struct {
+	brief   *bySecret[session] // that end with the process
+	kept    SignIns            // nil: all are brief
+	clock   func() time.Time
+	person  auth.Principal // whoever signs in by a link
+	byToken bool           // links do not count
+}
+
+// add adds a session, and returns its secret and how long browsers keep it, 0 until they are closed.
+func (s *sessions) add(ctx context.Context, one session) (secret string, age time.Duration, err error) {
+	if s.kept == nil || !one.lasts {
+		return s.brief.add(one), 0, nil
+	}
+	secret, content, now := rand.Text()+rand.Text(), byLink, s.clock()
+	if one.token != nil {
+		token, err := one.token(ctx)
+		if err != nil {
+			return "", 0, err
+		}
 		sealer, err := seal.New(secret)
 		if err != nil {
-			return "", fault.From(err)
+			return "", 0, err
 		}
 		content = byToken + sealer.Seal([]byte(token), now.Add(keptCookie))
 	}
-	return secret, h.opts.SignIns.Keep(ctx, digestOf(secret), content, now, now.Add(-keptIdle), maxSessions)
+	return secret, keptCookie, s.kept.Keep(ctx, digestOf(secret), content, now, now.Add(-keptIdle), maxSessions)
 }
 
 func digestOf(secret string) string {
@@ -57,50 +71,53 @@ func digestOf(secret string) string {
 	return hex.EncodeToString(digest[:])
 }
 
-// find returns the session of a request; ok is false if there is none. One that was opened by a link does not count
-// where people sign in with tokens, and the other way round: the server may have been started otherwise since.
-func (h *Handler) find(r *http.Request) (s session, ok bool, err error) {
-	secret := h.cookie(r)
-	if s, ok := h.sessions.use(secret); ok || h.opts.SignIns == nil || len(secret) != keptSecret {
-		return s, ok, nil
+// use returns the session of a secret, which lives on from now; ok is false if there is none.
+func (s *sessions) use(ctx context.Context, secret string) (one session, ok bool, err error) {
+	if one, ok := s.brief.use(secret); ok || s.kept == nil || len(secret) != keptSecret {
+		return one, ok, nil
 	}
-	id, now := digestOf(secret), h.opts.Clock()
-	content, used, ok, err := h.opts.SignIns.Find(r.Context(), id, now.Add(-keptIdle))
+	id, now := digestOf(secret), s.clock()
+	content, used, ok, err := s.kept.Find(ctx, id, now.Add(-keptIdle))
 	if err != nil || !ok {
 		return session{}, false, err
 	}
-	if s, ok = h.read(content, secret); !ok {
+	if one, ok = s.read(content, secret); !ok {
 		return session{}, false, nil
 	}
 	if now.Sub(used) > keptNoted {
-		err = h.opts.SignIns.Use(r.Context(), id, now)
+		err = s.kept.Use(ctx, id, now)
 	}
-	return s, true, err
+	return one, true, err
 }
 
-// read returns the session that was kept; ok is false if it is not for this server.
-func (h *Handler) read(content, secret string) (s session, ok bool) {
-	sealed, byToken := strings.CutPrefix(content, byToken)
-	if byToken != (h.opts.Authenticate != nil) {
+// read returns a session that was kept; ok is false if it was opened by a link and people sign in with tokens, or
+// the other way round: the server may have been started otherwise since.
+func (s *sessions) read(content, secret string) (one session, ok bool) {
+	sealed, ofToken := strings.CutPrefix(content, byToken)
+	if ofToken != s.byToken {
 		return session{}, false
 	}
-	if !byToken {
-		return session{principal: h.opts.Person}, content == byLink
+	if !ofToken {
+		return session{principal: s.person, lasts: true}, content == byLink
 	}
 	sealer, err := seal.New(secret)
 	if err != nil {
 		return session{}, false
 	}
 	token, err := sealer.Open(sealed)
-	return session{token: func(context.Context) (string, error) { return string(token), nil }}, err == nil
+	return ofHolder(string(token)), err == nil
 }
 
-// end ends the session of a request.
-func (h *Handler) end(r *http.Request) error {
-	secret := h.cookie(r)
-	h.sessions.remove(secret)
-	if h.opts.SignIns == nil || len(secret) != keptSecret {
+// ofHolder is the session of whoever has a token.
+func ofHolder(token string) session {
+	return session{token: func(context.Context) (string, error) { return token, nil }, lasts: true}
+}
+
+// end ends the session of a secret.
+func (s *sessions) end(ctx context.Context, secret string) error {
+	s.brief.remove(secret)
+	if s.kept == nil || len(secret) != keptSecret {
 		return nil
 	}
-	return h.opts.SignIns.End(r.Context(), digestOf(secret))
+	return s.kept.End(ctx, digestOf(secret))
 }
