@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/console"
 	"github.com/koan-go/koan/framework/internal/feed"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/ledger/books"
@@ -28,6 +29,7 @@ type participants struct {
 	underway *live.Runs
 	reader   journal.Reader // of the journal, nil without
 	feed     *feed.Hub      // of what runs commit; it takes part in none
+	signIns  console.SignIns
 }
 
 // newParticipants has the participants join an engine. In every phase of a run they are asked in
@@ -64,6 +66,7 @@ func (p *participants) keepIn(s *setup, b *books.Books) {
 	p.tapes.Use(b.Tapes)
 	p.keys.Use(b.Keys)
 	p.guard.Use(b.Keys.Plans(), b.Keys.Grants())
+	p.signIns = b.Keys.SignIns()
 	s.tags.secret = b.Keys.Secret
 	if b.ChangeLog != nil {
 		p.feed.Use(b.ChangeLog)

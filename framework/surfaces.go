@@ -156,7 +156,7 @@ func (s surfaces) console(o HTTPOptions, parts site.Parts) *console.Handler {
 			at.Issuer = issuer
 		}
 	}
-	c := console.New(console.Options{Site: at, Name: s.app.Name, Person: approve.Person(), Admission: parts.MCP.Admission(), Log: s.log})
+	c := console.New(console.Options{Site: at, Name: s.app.Name, Person: approve.Person(), Admission: parts.MCP.Admission(), Log: s.log, SignIns: s.signIns})
 	parts.REST.UseSessions(c.Caller, c.Visitor, c.AskToSignIn)
 	return c
 }

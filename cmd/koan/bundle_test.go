@@ -119,6 +119,7 @@ func TestBundleOfAnApp(t *testing.T) {
 
 // The gateway asks for the file with the servers. This test's own binary is its program.
 func TestBundleOfTheGateway(t *testing.T) {
+	soak.Proof(t)
 	t.Parallel()
 	b := newBench(t)
 	self, err := os.Executable()

@@ -11,10 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/tests/needs"
+	"github.com/koan-go/koan/tests/soak"
 )
 
 // TestTutorial types what the tutorial says, from its first line to its last, and compares what is printed.
 func TestTutorial(t *testing.T) {
+	soak.Proof(t)
 	t.Parallel()
 	needs.Program(t, "sqlite3")
 	needs.Program(t, "curl")

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/koan-go/koan/tests/needs"
+	"github.com/koan-go/koan/tests/soak"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
@@ -115,6 +116,7 @@ func checkPython(t *testing.T, image *image) {
 // It and the test below compile nearly the same packages, without C. They run one after the
 // other, so that the second finds them compiled.
 func TestDockerfile(t *testing.T) {
+	soak.Proof(t)
 	needs.Node(t)
 	stages := build(t, root, "cmd/koan/Dockerfile")
 	image := stages[""]
@@ -160,6 +162,7 @@ func TestDockerfile(t *testing.T) {
 // An app whose entities are searched needs the C library's index of words: without it the
 // app does not start on SQLite, and says why.
 func TestStaticAppSaysWhatItLacks(t *testing.T) {
+	soak.Proof(t)
 	program := filepath.Join(t.TempDir(), "pantrypal")
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", program, "./sample-pantrypal")
 	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")

@@ -66,6 +66,7 @@ func TestOpenAPILints(t *testing.T) {
 
 // A client of the generated types passes tsc --strict, and one with mistakes does not.
 func TestOpenAPITypeScript(t *testing.T) {
+	soak.Proof(t)
 	t.Parallel()
 	dir := t.TempDir()
 	for name, app := range described {

@@ -5,7 +5,9 @@
 package soak
 
 import (
+	"maps"
 	"os"
+	"slices"
 	"testing"
 )
 
@@ -21,4 +23,18 @@ func Rounds(some, many int) int {
 		return many
 	}
 	return some
+}
+
+// Part returns some of the cases of a test whose cases each start a process: as many as every change can wait
+// for, spread evenly over their names, always the same. `make soak`, which sets KOAN_SOAK, takes all.
+func Part[C any](some int, all map[string]C) map[string]C {
+	if Rounds(some, len(all)) >= len(all) {
+		return all
+	}
+	names, part := slices.Sorted(maps.Keys(all)), make(map[string]C, some)
+	for i := range some {
+		name := names[i*len(names)/some]
+		part[name] = all[name]
+	}
+	return part
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
-	"github.com/jackc/pgx/v5/stdlib"
 )
 
 // statementTime bounds a statement on a database of another program, which serves others too; the URL may set
@@ -52,7 +51,7 @@ func OpenExisting(ctx context.Context, url, app string, readOnly bool) (*Existin
 	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: config.ConnectTimeout}
 	}
-	db := stdlib.OpenDB(*config)
+	db := openPool(*config)
 	db.SetMaxOpenConns(defaultConns)
 	db.SetMaxIdleConns(defaultConns)
 	db.SetConnMaxLifetime(oldest)

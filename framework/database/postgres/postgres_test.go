@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"strings"
 	"sync"
@@ -452,6 +453,26 @@ func TestAddresses(t *testing.T) {
 	require.NotEqual(t, prefixOf("a-name-that-is-too-long"), prefixOf("a-name-that-is-too-long-too"))
 	s := opened(t, pgtest.Place(t), things())
 	require.Regexp(t, `^PostgreSQL \d+.* at /.*, schemas t\d+\.\*$`, s.Place())
+}
+
+// The server compiles no statement, unless the URL says so.
+func TestStatementsAreNotCompiled(t *testing.T) {
+	setting := func(q interface {
+		QueryRowContext(context.Context, string, ...any) *sql.Row
+	},
+	) (jit string) {
+		require.NoError(t, q.QueryRowContext(ctx, "SHOW jit").Scan(&jit))
+		return jit
+	}
+	for query, want := range map[string]string{"": "off", "&jit=on": "on"} {
+		s := opened(t, pgtest.Place(t)+query, things())
+		require.Equal(t, want, setting(s.pool))
+		require.Equal(t, want, setting(s.keeper))
+		e, err := OpenExisting(ctx, pgtest.Server(t)+query, "test", true)
+		require.NoError(t, err)
+		require.Equal(t, want, setting(e))
+		require.NoError(t, e.Close())
+	}
 }
 
 func TestPlansOfBeforeAMigrationAreMadeAnew(t *testing.T) {

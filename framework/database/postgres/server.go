@@ -76,7 +76,7 @@ func Open(url, app string, schema database.Schema) (*Server, error) {
 
 // open makes a pool.
 func (a *address) open(conns int) *sql.DB {
-	pool := stdlib.OpenDB(*a.config)
+	pool := openPool(*a.config)
 	pool.SetMaxOpenConns(conns)
 	pool.SetMaxIdleConns(conns)
 	// A server's process remembers the tables of every schema it has served, so none

@@ -35,13 +35,14 @@ type Site struct {
 	Home bool
 }
 
-// Options configure a Handler. All are required but Clock.
+// Options configure a Handler. All are required but Clock and SignIns.
 type Options struct {
 	Site
 	Name      string               // of the app
 	Person    auth.Principal       // the local operator
 	Admission *admission.Admission // which hosts and origins are served
 	Clock     func() time.Time     // nil is time.Now
+	SignIns   SignIns              // nil: sessions end with the process
 	Log       *slog.Logger
 }
 
@@ -130,7 +131,10 @@ func (h *Handler) serveSignIn(w http.ResponseWriter, r *http.Request) {
 		_ = refusedPage.Execute(w, map[string]any{"Name": h.opts.Name, "Path": Path, "Time": linkMinutes})
 		return
 	}
-	h.open(w, session{principal: h.opts.Person})
+	if f := h.openKept(r.Context(), w, session{principal: h.opts.Person}, ""); f != nil {
+		h.reject(w, f)
+		return
+	}
 	// A page of this site goes on, so that the cookie is sent whoever led here.
 	to := Path
 	if h.opts.Home && r.URL.Query().Has("home") {
@@ -211,8 +215,11 @@ func (h *Handler) serveSession(w http.ResponseWriter, r *http.Request) {
 	case http.MethodPost:
 		h.signIn(w, r)
 	case http.MethodDelete:
-		h.sessions.remove(h.cookie(r))
-		h.setCookie(w, "", -1)
+		if err := h.end(r); err != nil {
+			h.reject(w, fault.From(err))
+			return
+		}
+		h.setCookie(w, "", -time.Second)
 		w.WriteHeader(http.StatusNoContent)
 	default:
 		w.Header().Set("Allow", "GET, POST, DELETE")
@@ -257,11 +264,29 @@ func (h *Handler) signIn(w http.ResponseWriter, r *http.Request) {
 		h.reject(w, fault.From(err))
 		return
 	}
-	h.open(w, s)
+	if f := h.openKept(r.Context(), w, s, in.Token); f != nil {
+		h.reject(w, f)
+		return
+	}
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// open opens a session, whose cookie the response sets.
+// openKept opens a session that outlives the process, whose cookie the response sets; token is "" of the local operator.
+func (h *Handler) openKept(ctx context.Context, w http.ResponseWriter, s session, token string) *fault.Fault {
+	if h.opts.SignIns == nil {
+		h.open(w, s)
+		return nil
+	}
+	secret, err := h.keep(ctx, token)
+	if err != nil {
+		return fault.From(err)
+	}
+	h.setCookie(w, secret, keptCookie)
+	return nil
+}
+
+// open opens a session, whose cookie the response sets. It ends with the process: what an issuer gives to
+// renew a token is kept nowhere else.
 func (h *Handler) open(w http.ResponseWriter, s session) {
 	h.setCookie(w, h.sessions.add(s), 0)
 }

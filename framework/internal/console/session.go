@@ -15,7 +15,7 @@ import (
 // of those that are allowed across origins.
 const header = "Koan-Console"
 
-// Bounds of sessions.
+// Bounds of sessions that end with the process.
 const (
 	sessionIdle = 12 * time.Hour
 	maxSessions = 256
@@ -38,9 +38,10 @@ func (h *Handler) cookie(r *http.Request) string {
 	return c.Value
 }
 
-func (h *Handler) setCookie(w http.ResponseWriter, value string, maxAge int) {
+// setCookie sets the cookie of a session; one without an age ends with the browser.
+func (h *Handler) setCookie(w http.ResponseWriter, value string, age time.Duration) {
 	http.SetCookie(w, &http.Cookie{
-		Name: h.cookieName(), Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: h.origin.Scheme == "https",
+		Name: h.cookieName(), Value: value, Path: "/", MaxAge: int(age.Seconds()), HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: h.origin.Scheme == "https",
 	})
 }
 
@@ -53,7 +54,10 @@ func (h *Handler) Caller(r *http.Request) (p auth.Principal, ok bool, err error)
 	if f := h.rejectForged(r); f != nil {
 		return auth.Principal{}, false, f
 	}
-	s, ok := h.sessions.use(h.cookie(r))
+	s, ok, err := h.find(r)
+	if err != nil {
+		return auth.Principal{}, false, err
+	}
 	if !ok {
 		return auth.Principal{}, false, fault.New(fault.Unauthorized, "nobody has signed in to the console, or the session has ended").WithHint("Sign in again at " + Path + ".")
 	}
@@ -68,9 +72,9 @@ func (h *Handler) Visitor(r *http.Request) (p auth.Principal, ok bool, err error
 	if r.Header.Get("Authorization") != "" {
 		return auth.Principal{}, false, nil
 	}
-	s, ok := h.sessions.use(h.cookie(r))
-	if !ok {
-		return auth.Principal{}, false, nil
+	s, ok, err := h.find(r)
+	if err != nil || !ok {
+		return auth.Principal{}, false, err
 	}
 	p, err = h.callerOf(r, s)
 	return p, err == nil, err

@@ -41,7 +41,7 @@ func (k *Keys) open(ctx context.Context) (*ledger.Keys, error) {
 		return k.opened, nil
 	}
 	d := k.owner.Dialect()
-	db, err := k.owner.Own(ctx, slices.Concat(ledger.KeyTables(d), ledger.PlanTables(d), ledger.GrantTables(), ledger.SecretTables()))
+	db, err := k.owner.Own(ctx, slices.Concat(ledger.KeyTables(d), ledger.PlanTables(d), ledger.GrantTables(), ledger.SecretTables(), ledger.SignInTables()))
 	if err != nil {
 		return nil, k.fault(err)
 	}

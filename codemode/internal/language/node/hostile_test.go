@@ -9,6 +9,7 @@ import (
 
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/tests/soak"
 )
 
 // refusedScripts try to reach what is not theirs. Each attempt fails with an error of the script's own.
@@ -62,7 +63,7 @@ var refusedScripts = map[string]string{
 
 func TestHostileScriptsAreRefused(t *testing.T) {
 	t.Parallel()
-	for name, code := range refusedScripts {
+	for name, code := range soak.Part(12, refusedScripts) {
 		t.Run(name, func(t *testing.T) {
 			r, _ := execute(t, job(code))
 			require.NotNil(t, r.Fault, "%s", r.Result)
@@ -134,7 +135,7 @@ func codes(of ...fault.Code) []fault.Code { return of }
 
 func TestHostileScriptsEnd(t *testing.T) {
 	t.Parallel()
-	for name, c := range endedScripts {
+	for name, c := range soak.Part(12, endedScripts) {
 		t.Run(name, func(t *testing.T) {
 			j := job(c.code)
 			j.Limits = wire.Limits{CPUMs: 500}
@@ -225,7 +226,7 @@ var leftovers = map[string]struct{ leave, find string }{
 
 func TestNothingReachesTheNextScript(t *testing.T) {
 	t.Parallel()
-	for name, c := range leftovers {
+	for name, c := range soak.Part(6, leftovers) {
 		t.Run(name, func(t *testing.T) {
 			execute(t, job(c.leave)) // which may break the script itself
 			r, _ := execute(t, job(c.find))

@@ -7,11 +7,12 @@ import (
 
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/tests/soak"
 )
 
 func TestResults(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ code, result string }{
+	for name, c := range soak.Part(14, map[string]struct{ code, result string }{
 		"an assigned result":          {`globalThis.result = {a: 1}`, `{"a":1}`},
 		"a result by its name":        {`result = 2`, `2`},
 		"the specification's result":  {`globalThis.__codemode_result__ = 3; globalThis.result = 4`, `3`},
@@ -54,7 +55,7 @@ func TestResults(t *testing.T) {
 		"prototypes with members":     {"Object.prototype.fault = { code: 'internal' };\nObject.prototype.set = 'x';\n1", `1`},
 		"members of a server":         {"Object.keys(SDK.Servers.github)", `["listIssues"]`},
 		"the environment":             {"Object.keys(process.env).filter((n) => /KOAN|TOKEN/.test(n))", `[]`},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			r, _ := execute(t, job(c.code))
 			require.Nil(t, r.Fault, "%+v", r.Fault)
@@ -100,7 +101,7 @@ func TestCalls(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
+	for name, c := range soak.Part(15, map[string]struct {
 		code, message string
 		of            fault.Code
 		line, column  int
@@ -150,7 +151,7 @@ func TestFaults(t *testing.T) {
 		"immediates without an end":    {"const f = () => setImmediate(f);\nf()", "", fault.Timeout, 0, 0},
 		"a wait for shared memory":     {"Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)", "", fault.Timeout, 0, 0},
 		"a regular expression":         {"/^(a+)+$/.test('a'.repeat(40) + 'b')", "", fault.Timeout, 0, 0},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			j := job(c.code)
 			if c.of == fault.Timeout {

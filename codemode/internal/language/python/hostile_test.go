@@ -10,6 +10,7 @@ import (
 
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/tests/soak"
 )
 
 // refusedScripts try to reach what is not theirs. Each attempt raises an OSError, or an error that says so.
@@ -137,7 +138,7 @@ func codes(of ...fault.Code) []fault.Code { return of }
 
 func TestHostileScriptsEnd(t *testing.T) {
 	t.Parallel()
-	for name, c := range endedScripts {
+	for name, c := range soak.Part(14, endedScripts) {
 		t.Run(name, func(t *testing.T) {
 			j := job(c.code)
 			j.Limits = wire.Limits{CPUMs: 500}
@@ -232,7 +233,7 @@ var leftovers = map[string]struct{ leave, find string }{
 
 func TestNothingReachesTheNextScript(t *testing.T) {
 	t.Parallel()
-	for name, c := range leftovers {
+	for name, c := range soak.Part(14, leftovers) {
 		t.Run(name, func(t *testing.T) {
 			left, find := job(c.leave), job(c.find)
 			left.Principal, find.Principal = name, name
