@@ -24,7 +24,7 @@ var runMembers = members{
 
 const runOutput = `{"type":"object","required":["logs","result","diagnostics"],"properties":{` +
 	`"logs":{"type":"array","items":{"type":"object","required":["level","message","timeMs"],"properties":{"level":{"enum":["debug","log","warn","error"]},"message":{"type":"string"},"timeMs":{"type":"integer"}}}},` +
-	`"result":{"description":"The last value of globalThis.__codemode_result__, else null; null after a failure."},` +
+	`"result":{"description":"The last value of globalThis.__codemode_result__; null if it was never set, and after a failure."},` +
 	`"diagnostics":{"type":"array","items":{"type":"object","required":["severity","code","message"],"properties":{"severity":{"enum":["error","warning","info"]},"code":{"type":"string"},"message":{"type":"string"},"hint":{"type":"string"},"path":{"type":"string"},"errorClass":{"type":"string"}}}},` +
 	`"toolTrace":{"type":"array","items":{"type":"object","required":["serverId","toolName","durationMs","ok"],"properties":{"serverId":{"type":"string"},"toolName":{"type":"string"},"durationMs":{"type":"integer"},"ok":{"type":"boolean"},"error":{"type":"string"}}}}}}`
 
@@ -156,5 +156,5 @@ func exampleModule(v *catalog.View, app bind.App) string {
 // runInstructions are the text that codemode-run-spec requires in a system prompt.
 const runInstructions = `codemode.run runs one ES module that imports tools from @codemode/servers/*. Its failures stand in "diagnostics".
 Capability identifiers (requestedCapabilities): the ids of servers, as listServers of @codemode/discovery gives them. Limit keys: timeoutMs, maxMemoryBytes, maxLogBytes, maxToolCalls; they only lower the server's.
-A tool function takes one input, an object (a tool whose schema is not an object takes a value of that type; one without a schema takes nothing or {}), and gives the tool's structuredContent, else its one text block, parsed if it is a JSON object or array; several text blocks are a list, and a result with other blocks comes whole, with its data in base64; r.$raw is the whole result of any other object. $resources and $prompts of a server's module list and read its resources and prompts.
+A tool function takes one input, an object (a tool whose schema is not an object takes a value of that type; one without a schema takes no input or {}), and gives the tool's structuredContent, otherwise its one text block, parsed if it is a JSON object or array; several text blocks are a list, and a result with other blocks comes whole, with its data in base64; r.$raw is the whole result of any other object. $resources and $prompts of a server's module list and read its resources and prompts.
 Beyond the language: URL, URLSearchParams, TextEncoder, TextDecoder, setTimeout, clearTimeout, queueMicrotask, structuredClone, console, Intl for "en", the global SDK. Restrictions: only @codemode/* can be imported, import.meta is empty, Temporal is missing, regular expressions have no flag d, no modifiers and no properties of strings, time stands still while the code computes and passes with calls and timers.`

@@ -26,7 +26,7 @@ func (k koanFace) prompt() *catalog.Prompt {
 		Name: promptName, Title: "Write a script",
 		Description: "Writes one script for a task, with the declarations of the entities that it is about.",
 		Arguments: []catalog.Argument{
-			{Name: argTask, Description: "What the script should do, in your words.", Required: true},
+			{Name: argTask, Description: "The task of the script, in your words.", Required: true},
 			{
 				Name: argEntities, Description: "The entities that it is about, with commas between them; all of them without.",
 				Complete: completeEntities,

@@ -15,7 +15,7 @@ import (
 func (s *snapshots) rows() *catalog.Document {
 	return &catalog.Document{
 		URI: "koan://entities/{name}", Name: "entities", MIME: "application/json", Template: true,
-		Description: "The first page of the entities of one kind, in the set of calls that name none. Subscribers are notified when any of them changes.",
+		Description: "The first page of the entities of one kind, in the default set. Subscribers are notified when any of them changes.",
 		List:        shownKinds,
 		Read: func(ctx context.Context, v *catalog.View, name string) ([]byte, error) {
 			if !slices.Contains(shownKinds(v), name) {

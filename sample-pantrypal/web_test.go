@@ -307,7 +307,7 @@ func (w *web) together(t *testing.T) {
 	}
 	status, text := correct("nothing", lot[2], "amount=0&wasAmount=6")
 	require.Equal(t, http.StatusBadRequest, status)
-	require.Contains(t, text, "What is gone is noted with")
+	require.Contains(t, text, "For food that is gone, choose")
 	status, text = correct(lot[3], lot[2], "amount=7&wasAmount=6")
 	require.Equal(t, http.StatusSeeOther, status, "%s", text)
 	status, text = correct("other", lot[2], "amount=3&wasAmount=6")

@@ -24,8 +24,8 @@ func devCommand(stdout, stderr io.Writer, failure *error) *cobra.Command {
 		Short: "Serve an app, ent schemas or a database, and take changes while clients stay connected",
 		Long: `Serves the app of the working directory, or what --schema or --database names, and watches what it is made of: Go
 files, ent schemas (code is generated anew), koan.yaml, and the schema of a file of SQLite. A change is built
-beside what serves, which is replaced once that has succeeded; clients get list_changed. What does not build, or does not
-begin to serve, leaves what served before. SIGHUP replaces it without a change.
+beside what serves, which is replaced once that has succeeded; clients get list_changed. If a change does not
+build or does not begin to serve, the version before it keeps serving. SIGHUP replaces it without a change.
 
 Actions and plugins are taken by the app itself.`,
 		Example:            "  koan dev                                # in the folder of an app; MCP over stdio\n  koan dev --http 127.0.0.1:8080\n  koan dev --schema ./ent/schema --http 127.0.0.1:8080",

@@ -1,6 +1,6 @@
 // Command koan is the developer's tool: it serves databases that exist and folders of ent schemas, creates new apps, adds Koan to projects that
 // have ent schemas, serves code mode over other MCP servers, and installs that into clients. Apps have their own
-// binaries with their own commands; nothing of those belongs here.
+// binaries with their own commands, which do not belong here.
 package main
 
 import (

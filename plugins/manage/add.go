@@ -73,7 +73,7 @@ func (p place) restore(ctx context.Context, in *catalog.Invocation) error {
 		in.Out.Printf("%s %s is in %s.\n", name, short(e.Version), p.dir)
 	}
 	if brought == 0 && len(problems) == 0 {
-		in.Out.Printf("%[2]s has all of %[1]s.\n", p.lock, p.dir)
+		in.Out.Printf("All plugins of %s are in %s.\n", p.lock, p.dir)
 	}
 	return errors.Join(problems...)
 }

@@ -56,7 +56,7 @@ func (*Provider) Name() string { return settingsKey }
 func (*Provider) Settings() []catalog.Setting {
 	return []catalog.Setting{
 		{Key: settingsKey, Open: true, CheckKey: checkKey, CheckAll: checkTogether, Help: "another MCP server: upstreams.<id>.command or upstreams.<id>.url, and more (docs/howto/upstreams.md)"},
-		{Key: clientFileKey, Default: "", Help: "a file of Claude, Cursor or VS Code with `mcpServers`, or Codex's config.toml, to offer, too"},
+		{Key: clientFileKey, Default: "", Help: "a file of Claude, Cursor or VS Code with `mcpServers`, or Codex's config.toml, whose servers are offered as well"},
 	}
 }
 

@@ -37,7 +37,7 @@ type detectOut struct {
 
 type detection struct {
 	Format     string      `json:"format"     jsonschema:"enum=ean13,enum=upca,enum=ean8,enum=upce,enum=itf,enum=code128,enum=qr"`
-	Value      string      `json:"value"      jsonschema_description:"the product's number where the code holds one: 13 digits, 8 for ean8, 14 for itf; else the text of a qr or code128"`
+	Value      string      `json:"value"      jsonschema_description:"the product's number where the code holds one: 13 digits, 8 for ean8, 14 for itf; otherwise the text of a qr or code128"`
 	Text       string      `json:"text,omitempty" jsonschema_description:"what the code holds, where value is only a part of it: a GS1 link, a GS1 element string, the 8 digits of upce"`
 	Confidence float64     `json:"confidence" jsonschema:"minimum=0,maximum=1" jsonschema_description:"share of the reads over that place that agree"`
 	Box        barcode.Box `json:"box"        jsonschema_description:"upright rectangle in pixels, from the upper left corner of the picture as shown, that is, turned as its EXIF data says"`
@@ -206,7 +206,7 @@ func (v *vision) read(path string, byLocal bool) ([]byte, error) {
 		return nil, fault.New(fault.ServiceUnavailable, "the plugin has not been configured")
 	}
 	if root.own && !byLocal {
-		return nil, fault.New(fault.Forbidden, "pictures are read by their path only in the folder that plugins.vision.root names, and it names none").WithPath("/path").
+		return nil, fault.New(fault.Forbidden, "pictures are read by their path only in the folder that plugins.vision.root names, and it is not set").WithPath("/path").
 			WithHint("Upload the picture and send {\"$file\": id} as file, or have the operator set plugins.vision.root.")
 	}
 	local, ok := root.local(path)

@@ -29,7 +29,7 @@ func At(clock func() time.Time) framework.App {
 	return framework.App{
 		Clock: clock,
 		Name:  "pantrypal",
-		Description: "What is in the house, what can be cooked from it, and what is missing. " +
+		Description: "The food in the house, what can be cooked from it, and what is missing. " +
 			"Whole jobs are actions, in scripts SDK.Actions: haul (photo to pantry), learn-product, tonight, week-plan, meal-prep, shop, check-off, cooked, replan, import-recipe, edit-recipe, waste, prices, nutrition, reminders, open-too-long, merge-foods, move. " +
 			"Days are the household's; find-food joins a name to its food.",
 		// Somebody in the household agrees before rows are deleted, lots are changed by a filter, more

@@ -21,7 +21,7 @@ type Food struct {
 	Name string `json:"name,omitempty"`
 	// Other names, by which the action find-food knows it.
 	Aliases []string `json:"aliases,omitempty"`
-	// Names that the household gives it beside them: foods of the catalogue take them, too. find-food knows it by them.
+	// Further names that the household gives it, also for foods of the catalogue. find-food knows it by them.
 	OwnNames []string `json:"own_names,omitempty"`
 	// catalogue: the same in every set; a household changes its ownNames, keepAmount and keepUnit alone. household: its own.
 	Origin food.Origin `json:"origin,omitempty"`
@@ -43,7 +43,7 @@ type Food struct {
 	Allergens []string `json:"allergens,omitempty"`
 	// Whom it suits: vegan, vegetarian, pescatarian. What suits vegans suits all of them.
 	Diets []string `json:"diets,omitempty"`
-	// Grams per millilitre; null: its volume says nothing about its weight.
+	// Grams per millilitre; null: its weight cannot be computed from its volume.
 	Density *float64 `json:"density,omitempty"`
 	// kcal per 100 g.
 	EnergyKcal *float64 `json:"energy_kcal,omitempty"`

@@ -20,7 +20,7 @@ type Household struct {
 	ID string `json:"id,omitempty"`
 	// Name holds the value of the "name" field.
 	Name string `json:"name,omitempty"`
-	// Who eats here: [{name, portion, diet, allergies, dislikes}]. portion is 1 for an adult (or not sent), 0.5 for a small child. diet is none, pescatarian, vegetarian or vegan. Allergies are allergens as in Food.allergens, or what people call them (dairy, shellfish, wheat), dislikes are names of foods.
+	// The people who eat here: [{name, portion, diet, allergies, dislikes}]. portion is 1 for an adult (or not sent), 0.5 for a small child. diet: none, pescatarian, vegetarian or vegan. Allergies are allergens as in Food.allergens, or what people call them (dairy, shellfish, wheat), dislikes are names of foods.
 	Members []schema.Member `json:"members,omitempty"`
 	// IANA name. Today and tonight are days there.
 	TimeZone string `json:"time_zone,omitempty"`

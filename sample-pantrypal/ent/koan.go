@@ -416,7 +416,7 @@ func koanKindFood() *shim.Kind {
 				Fields: []catalog.Field{
 					{Name: "name", Type: "string", Required: true, Searchable: true, MaxLength: new(int(120))},
 					{Name: "aliases", Description: "Other names, by which the action find-food knows it.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
-					{Name: "ownNames", Description: "Names that the household gives it beside them: foods of the catalogue take them, too. find-food knows it by them.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
+					{Name: "ownNames", Description: "Further names that the household gives it, also for foods of the catalogue. find-food knows it by them.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 					{Name: "origin", Description: "catalogue: the same in every set; a household changes its ownNames, keepAmount and keepUnit alone. household: its own.", Type: "enum", Enum: []string{"catalogue", "household"}, ReadOnly: true, Default: json.RawMessage(`"catalogue"`)},
 					{Name: "thing", Description: "No food, such as toilet paper: it is bought and kept, and never cooked.", Type: "bool", Default: json.RawMessage("false")},
 					{Name: "like", Description: "Of a food of the household, the id of the food from which what nobody has said was guessed: send it with a new food, or the one with the most similar name is taken.", Type: "string", Nullable: true, MaxLength: new(int(64))},
@@ -427,7 +427,7 @@ func koanKindFood() *shim.Kind {
 					{Name: "keepUnit", Description: "Unit of keepAmount.", Type: "string", Nullable: true, Example: json.RawMessage(`"g"`), MaxLength: new(int(20))},
 					{Name: "allergens", Description: "Of: gluten, crustaceans, eggs, fish, peanuts, soy, milk, nuts, celery, mustard, sesame, sulphites, lupin, molluscs.", Type: "json", Nullable: true, Generated: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 					{Name: "diets", Description: "Whom it suits: vegan, vegetarian, pescatarian. What suits vegans suits all of them.", Type: "json", Nullable: true, Generated: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
-					{Name: "density", Description: "Grams per millilitre; null: its volume says nothing about its weight.", Type: "float", Nullable: true},
+					{Name: "density", Description: "Grams per millilitre; null: its weight cannot be computed from its volume.", Type: "float", Nullable: true},
 					{Name: "energyKcal", Description: "kcal per 100 g.", Type: "float", Nullable: true, Min: new(float64(0))},
 					{Name: "proteinG", Description: "Grams per 100 g.", Type: "float", Nullable: true, Min: new(float64(0))},
 					{Name: "carbohydrateG", Description: "Grams per 100 g.", Type: "float", Nullable: true, Min: new(float64(0))},
@@ -441,7 +441,7 @@ func koanKindFood() *shim.Kind {
 				},
 				Edges: []catalog.Edge{
 					{Name: "portions", Description: "What its household units weigh.", Target: "FoodPortion", Many: true},
-					{Name: "lots", Description: "What is or was of it in the house.", Target: "PantryItem", Many: true},
+					{Name: "lots", Description: "Its lots that are or were in the house.", Target: "PantryItem", Many: true},
 					{Name: "products", Target: "Product", Many: true},
 					{Name: "prices", Target: "Price", Many: true},
 				},
@@ -656,7 +656,7 @@ func koanKindFoodPortion() *shim.Kind {
 		Entity: &descriptor.Entity{
 			Resource: catalog.Resource{
 				Name:        "FoodPortion",
-				Description: "What one piece, clove, cup ... of a food weighs in grams. Those of the catalogue's foods are the app's.",
+				Description: "The weight in grams of one piece, clove, cup ... of a food. Those of the catalogue's foods are the app's.",
 				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
 					{Name: "unit", Description: "piece, clove, tbsp, cup, can, bunch ...", Type: "string", Required: true, MaxLength: new(int(20))},
@@ -773,7 +773,7 @@ func koanKindHousehold() *shim.Kind {
 				Key:         catalog.Field{Name: "id", Description: `Always "household": a set has one household.`, Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
 					{Name: "name", Type: "string", Default: json.RawMessage(`"Home"`), MaxLength: new(int(120))},
-					{Name: "members", Description: "Who eats here: [{name, portion, diet, allergies, dislikes}]. portion is 1 for an adult (or not sent), 0.5 for a small child. diet is none, pescatarian, vegetarian or vegan. Allergies are allergens as in Food.allergens, or what people call them (dairy, shellfish, wheat), dislikes are names of foods.", Type: "json", Nullable: true},
+					{Name: "members", Description: "The people who eat here: [{name, portion, diet, allergies, dislikes}]. portion is 1 for an adult (or not sent), 0.5 for a small child. diet: none, pescatarian, vegetarian or vegan. Allergies are allergens as in Food.allergens, or what people call them (dairy, shellfish, wheat), dislikes are names of foods.", Type: "json", Nullable: true},
 					{Name: "timeZone", Description: "IANA name. Today and tonight are days there.", Type: "string", Default: json.RawMessage(`"UTC"`), Example: json.RawMessage(`"Europe/Berlin"`), MaxLength: new(int(64))},
 					{Name: "currency", Description: "ISO 4217. All prices are in it.", Type: "string", Default: json.RawMessage(`"EUR"`), Example: json.RawMessage(`"EUR"`), Pattern: "^[A-Z]{3}$"},
 					{Name: "locale", Description: "BCP 47. en-US reads cups as US cups.", Type: "string", Default: json.RawMessage(`"en"`), Example: json.RawMessage(`"en-GB"`), MaxLength: new(int(20))},
@@ -1042,7 +1042,7 @@ func koanKindMealPlan() *shim.Kind {
 			Resource: catalog.Resource{
 				Name:        "MealPlan",
 				Aliases:     []string{"week", "menu"},
-				Description: "What the household means to cook over some days.",
+				Description: "The meals that the household means to cook over some days.",
 				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
 					{Name: "name", Type: "string", Required: true, Searchable: true, MaxLength: new(int(120))},
@@ -1352,7 +1352,7 @@ func koanKindPantryItem() *shim.Kind {
 					{Name: "status", Description: "Only available lots are in the house; the others say how a lot left it.", Type: "enum", Enum: []string{"available", "consumed", "expired", "wasted"}, Default: json.RawMessage(`"available"`)},
 					{Name: "bestBefore", Description: "The last good day; null: it keeps. Of a new lot that does not say, by the food's shelf life at its place.", Aliases: []string{"expires", "expiry date", "expiring items", "best before", "use by", "goes off"}, Type: "day", Nullable: true, Generated: true},
 					{Name: "openedAt", Description: "The day on which it was opened; null: closed.", Type: "day", Nullable: true},
-					{Name: "unitPrice", Description: "What one unit of it cost, in the household's currency.", Type: "float", Nullable: true, Min: new(float64(0)), Max: new(float64(1e+06))},
+					{Name: "unitPrice", Description: "The price of one unit of it, in the household's currency.", Type: "float", Nullable: true, Min: new(float64(0)), Max: new(float64(1e+06))},
 					{Name: "staple", Description: "There or not, never counted, such as salt.", Type: "bool", Default: json.RawMessage("false")},
 					{Name: "source", Description: "How it came to be known.", Type: "enum", Enum: []string{"manual", "photo", "shopping", "recipe"}, Default: json.RawMessage(`"manual"`)},
 					{Name: "addedAt", Description: "When it came into the house.", Type: "time", Generated: true},
@@ -2008,10 +2008,10 @@ func koanKindPrice() *shim.Kind {
 		Entity: &descriptor.Entity{
 			Resource: catalog.Resource{
 				Name:        "Price",
-				Description: "What a food cost in a store on a day. Compare perUnit.",
+				Description: "The price of a food in a store on a day. Compare perUnit.",
 				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
-					{Name: "price", Description: "What was paid for amount, in the household's currency.", Type: "float", Required: true, Min: new(float64(0))},
+					{Name: "price", Description: "The price paid for amount, in the household's currency.", Type: "float", Required: true, Min: new(float64(0))},
 					{Name: "amount", Description: "How much that was, in unit.", Type: "float", Default: json.RawMessage("1"), Min: new(float64(0)), Max: new(float64(1e+06))},
 					{Name: "unit", Description: "Unit of amount: g, kg, ml, l or piece.", Type: "string", Default: json.RawMessage(`"piece"`), Example: json.RawMessage(`"g"`), MaxLength: new(int(20))},
 					{Name: "perUnit", Description: "Price of 1 kg, 1 l or 1 piece, computed from price and amount; null: it compares with none.", Type: "float", Nullable: true, ReadOnly: true},
@@ -2174,7 +2174,7 @@ func koanKindProduct() *shim.Kind {
 				Fields: []catalog.Field{
 					{Name: "name", Description: "What the package says.", Type: "string", Required: true, Searchable: true, MaxLength: new(int(120))},
 					{Name: "brand", Type: "string", Nullable: true, Searchable: true, MaxLength: new(int(80))},
-					{Name: "barcodes", Description: "Its codes: 13 digits (EAN-13, or UPC-A with a leading 0), 8 (EAN-8) or 14 (ITF), with a right check digit, or whatever else a Detection says. A code belongs to one product.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
+					{Name: "barcodes", Description: "Its codes: 13 digits (EAN-13, or UPC-A with a leading 0), 8 (EAN-8) or 14 (ITF), with a right check digit, or any other value of a Detection. A code belongs to one product.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 					{Name: "packageAmount", Description: "How much one package holds, in packageUnit; null: sold loose.", Type: "float", Nullable: true, Min: new(float64(0)), Max: new(float64(1e+06))},
 					{Name: "packageUnit", Description: "Unit of packageAmount: g, kg, ml, l or piece.", Type: "string", Nullable: true, Example: json.RawMessage(`"g"`), MaxLength: new(int(20))},
 					{Name: "state", Description: "draft: made of an unknown code; somebody still has to look at it.", Type: "enum", Enum: []string{"draft", "confirmed"}, Default: json.RawMessage(`"confirmed"`)},
@@ -2320,10 +2320,10 @@ func koanKindRecipe() *shim.Kind {
 				Key:         catalog.Field{Name: "id", Type: "id", Immutable: true, Generated: true},
 				Fields: []catalog.Field{
 					{Name: "name", Type: "string", Required: true, Searchable: true, MaxLength: new(int(120))},
-					{Name: "description", Description: "What it is, and how it is made, in short.", Type: "text", Nullable: true, Searchable: true},
+					{Name: "description", Description: "The dish and how it is made, in short.", Type: "text", Nullable: true, Searchable: true},
 					{Name: "steps", Description: "What to do, one step each.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 					{Name: "cuisine", Type: "string", Nullable: true, Example: json.RawMessage(`"italian"`), MaxLength: new(int(40))},
-					{Name: "mealTypes", Description: "Of: breakfast, lunch, dinner, snack, dessert, side. A side alone is no dinner.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
+					{Name: "mealTypes", Description: "Of: breakfast, lunch, dinner, snack, dessert, side. A side alone does not make a dinner.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 					{Name: "dietaryTags", Description: "Of: vegan, vegetarian, pescatarian, gluten-free, dairy-free. A vegan recipe also carries vegetarian and pescatarian.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 					{Name: "tags", Description: "A cook's: quick, batch, freezer, one-pot, soup, salad, pasta, fish, meat ...", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 					{Name: "favourite", Type: "bool", Default: json.RawMessage("false")},
@@ -2331,7 +2331,7 @@ func koanKindRecipe() *shim.Kind {
 					{Name: "cookMinutes", Type: "int", Default: json.RawMessage("0"), Min: new(float64(0))},
 					{Name: "difficulty", Type: "enum", Enum: []string{"easy", "medium", "hard"}, Default: json.RawMessage(`"easy"`)},
 					{Name: "servings", Description: "How many people the amounts are for.", Type: "int", Default: json.RawMessage("2"), Min: new(float64(1))},
-					{Name: "equipment", Description: "What it needs beyond a knife and a board: stove, oven, blender.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
+					{Name: "equipment", Description: "Needed beyond a knife and a board: stove, oven, blender.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 					{Name: "rating", Description: "The household's own, 0 to 5.", Type: "float", Nullable: true, Min: new(float64(0)), Max: new(float64(5))},
 					{Name: "source", Description: "Where it is from: an address, a book.", Type: "string", Nullable: true, MaxLength: new(int(400))},
 					{Name: "photo", Description: "Id of the file with a photo of it; null: a drawn picture.", Type: "string", Nullable: true, MaxLength: new(int(64))},
@@ -2667,7 +2667,7 @@ func koanKindShoppingItem() *shim.Kind {
 					{Name: "unit", Description: "Unit of the amount: g, kg, ml, l, piece, or a unit that the food has a FoodPortion for (clove, can, bunch, tbsp, cup ...).", Type: "string", Default: json.RawMessage(`"piece"`), Example: json.RawMessage(`"g"`), MaxLength: new(int(20))},
 					{Name: "packages", Description: "How many packages of the product.", Type: "int", Nullable: true, Min: new(float64(1))},
 					{Name: "aisle", Description: "Where shops have it; that of the food, if one is known.", Type: "string", Default: json.RawMessage(`"other"`), MaxLength: new(int(40))},
-					{Name: "estimatedCost", Description: "What it will cost, by the latest price; null: no price is known.", Type: "float", Nullable: true, Min: new(float64(0)), Max: new(float64(1e+06))},
+					{Name: "estimatedCost", Description: "The expected cost, by the latest price; null: no price is known.", Type: "float", Nullable: true, Min: new(float64(0)), Max: new(float64(1e+06))},
 					{Name: "forStock", Description: "shop put it here to keep what the household always wants in the house (Food.keepAmount); it takes it off again.", Type: "bool", Default: json.RawMessage("false")},
 					{Name: "bought", Description: "check-off sets it and puts the thing into the pantry.", Type: "bool", Default: json.RawMessage("false")},
 					{Name: "boughtAt", Type: "time", Nullable: true},

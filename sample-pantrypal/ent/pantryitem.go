@@ -38,7 +38,7 @@ type PantryItem struct {
 	BestBefore *time.Time `json:"best_before,omitempty"`
 	// OpenedAt holds the value of the "opened_at" field.
 	OpenedAt *time.Time `json:"opened_at,omitempty"`
-	// What one unit of it cost, in the household's currency.
+	// The price of one unit of it, in the household's currency.
 	UnitPrice *float64 `json:"unit_price,omitempty"`
 	// There or not, never counted, such as salt.
 	Staple bool `json:"staple,omitempty"`

@@ -20,7 +20,7 @@ type Price struct {
 	config `json:"-"`
 	// ID of the ent.
 	ID string `json:"id,omitempty"`
-	// What was paid for amount, in the household's currency.
+	// The price paid for amount, in the household's currency.
 	Price float64 `json:"price,omitempty"`
 	// How much that was, in unit.
 	Amount float64 `json:"amount,omitempty"`

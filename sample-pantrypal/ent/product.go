@@ -22,7 +22,7 @@ type Product struct {
 	Name string `json:"name,omitempty"`
 	// Brand holds the value of the "brand" field.
 	Brand string `json:"brand,omitempty"`
-	// Its codes: 13 digits (EAN-13, or UPC-A with a leading 0), 8 (EAN-8) or 14 (ITF), with a right check digit, or whatever else a Detection says. A code belongs to one product.
+	// Its codes: 13 digits (EAN-13, or UPC-A with a leading 0), 8 (EAN-8) or 14 (ITF), with a right check digit, or any other value of a Detection. A code belongs to one product.
 	Barcodes []string `json:"barcodes,omitempty"`
 	// How much one package holds, in packageUnit; null: sold loose.
 	PackageAmount *float64 `json:"package_amount,omitempty"`

@@ -19,13 +19,13 @@ type Recipe struct {
 	ID string `json:"id,omitempty"`
 	// Name holds the value of the "name" field.
 	Name string `json:"name,omitempty"`
-	// What it is, and how it is made, in short.
+	// The dish and how it is made, in short.
 	Description string `json:"description,omitempty"`
 	// What to do, one step each.
 	Steps []string `json:"steps,omitempty"`
 	// Cuisine holds the value of the "cuisine" field.
 	Cuisine string `json:"cuisine,omitempty"`
-	// Of: breakfast, lunch, dinner, snack, dessert, side. A side alone is no dinner.
+	// Of: breakfast, lunch, dinner, snack, dessert, side. A side alone does not make a dinner.
 	MealTypes []string `json:"meal_types,omitempty"`
 	// Of: vegan, vegetarian, pescatarian, gluten-free, dairy-free. A vegan recipe also carries vegetarian and pescatarian.
 	DietaryTags []string `json:"dietary_tags,omitempty"`
@@ -41,7 +41,7 @@ type Recipe struct {
 	Difficulty recipe.Difficulty `json:"difficulty,omitempty"`
 	// How many people the amounts are for.
 	Servings int `json:"servings,omitempty"`
-	// What it needs beyond a knife and a board: stove, oven, blender.
+	// Needed beyond a knife and a board: stove, oven, blender.
 	Equipment []string `json:"equipment,omitempty"`
 	// The household's own, 0 to 5.
 	Rating *float64 `json:"rating,omitempty"`

@@ -32,7 +32,7 @@ type ShoppingItem struct {
 	Packages *int `json:"packages,omitempty"`
 	// Where shops have it; that of the food, if one is known.
 	Aisle string `json:"aisle,omitempty"`
-	// What it will cost, by the latest price; null: no price is known.
+	// The expected cost, by the latest price; null: no price is known.
 	EstimatedCost *float64 `json:"estimated_cost,omitempty"`
 	// shop put it here to keep what the household always wants in the house (Food.keepAmount); it takes it off again.
 	ForStock bool `json:"for_stock,omitempty"`

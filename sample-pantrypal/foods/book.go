@@ -85,7 +85,7 @@ func (b *Book) Named(name string) (Food, bool) {
 
 // Forms returns the foods that are the same as one in another form, by the catalogue: of the same
 // entry of USDA (tomatoes and cherry tomatoes), or of the same name but for how they were kept and
-// their colour (canned tomatoes). What is made of it, such as ketchup, is another food.
+// their colour (canned tomatoes). Products made from it, such as ketchup, are other foods.
 func (b *Book) Forms(id string) []string { return open().forms[id] }
 
 // IsAisle reports whether shops have foods in an aisle of this name.

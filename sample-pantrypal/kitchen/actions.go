@@ -24,7 +24,7 @@ func Actions() []framework.GoAction {
 			"Reads a recipe of a text, of schema.org JSON-LD, or of a web page that carries it or microdata: each line with its food. It changes nothing.",
 			readRecipe, reads, framework.Unlisted(), framework.ActionExample(map[string]any{"text": "Toast\n\nIngredients\n2 slices bread"})),
 		framework.Action("convert-amounts",
-			"Converts amounts of foods between units, by density and portions. What cannot be converted says why; nothing is assumed.",
+			"Converts amounts of foods between units, by density and portions. An amount that cannot be converted says why; nothing is assumed.",
 			convertAmounts, reads, framework.Unlisted(), framework.ActionExample(map[string]any{"amounts": []any{map[string]any{"foodId": "onions", "amount": 2, "unit": "piece", "to": "g"}}})),
 		framework.Action("cover-meals",
 			"What of the stock meals would take (oldest lots first), what is missing, whom they do not suit, and what to buy. It changes nothing.",

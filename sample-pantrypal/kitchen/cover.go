@@ -21,7 +21,7 @@ type meal struct {
 	Key      string  `json:"key"      jsonschema_description:"comes back with the result"`
 	RecipeID string  `json:"recipeId"`
 	Servings float64 `json:"servings" jsonschema:"exclusiveMinimum=0"`
-	Date     string  `json:"date,omitempty" jsonschema_description:"the day of the meal, which takes nothing whose date is past by then; without it, today"`
+	Date     string  `json:"date,omitempty" jsonschema_description:"the day of the meal; food whose date is past by then is left out; without it, today"`
 }
 
 type coverIn struct {

@@ -132,7 +132,7 @@ type stored struct {
 }
 
 // at is until when the food is good at another place: where it is colder at least as long as it
-// keeps there, where it is warmer at most that long. What is past its date stays so. It is nil where
+// keeps there, where it is warmer at most that long. Food that is past its date stays so. It is nil where
 // the date does not change.
 func (s stored) at(place string, today time.Time) *time.Time {
 	days := keepsAt(s.shelf, place)

@@ -163,7 +163,7 @@ func (v *visit) changedMeanwhile(id string, conflict error) error {
 func (v *visit) corrections(into map[string]any) error {
 	if v.FormValue("amount") != v.FormValue("wasAmount") {
 		if err := v.amount(into); err != nil {
-			return fault.From(err).WithHint("What is gone is noted with “Used up” or “Thrown away”.")
+			return fault.From(err).WithHint("For food that is gone, choose “Used up” or “Thrown away”.")
 		}
 	}
 	switch date := v.FormValue("bestBefore"); {

@@ -21,6 +21,6 @@ func TestNullIDs(t *testing.T) {
 		require.Equal(t, fault.InvalidPayload, got.Error.Code, call)
 		text, err := json.Marshal(got.Error)
 		require.NoError(t, err)
-		require.Contains(t, string(text), "must be an id, not null: what it was taken from has none", call)
+		require.Contains(t, string(text), "must be an id, not null: a relationship that is not set", call)
 	}
 }

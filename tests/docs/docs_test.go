@@ -66,7 +66,7 @@ var returns = map[catalog.Returned]string{
 
 func TestOperations(t *testing.T) {
 	var b bytes.Buffer
-	b.WriteString("# Operations of entities\n\nGenerated from `framework/catalog`. Each operation is a tool (`todo.get-by-id`) and one or several methods of the SDK. A tool takes one\nobject with all inputs. A method takes the members before the braces by position and the rest as options; a string in their place is the\nset. What an entity has of it depends on its schema: `q` needs searchable fields, `with` relationships, `ifVersion` a version.\n\n")
+	b.WriteString("# Operations of entities\n\nGenerated from `framework/catalog`. Each operation is a tool (`todo.get-by-id`) and one or several methods of the SDK. A tool takes one\nobject with all inputs. A method takes the members before the braces by position and the rest as options; a string in their place is the\nset. An entity's schema decides which of them it has: `q` needs searchable fields, `with` relationships, `ifVersion` a version.\n\n")
 	b.WriteString("| operation | input: required | input: optional | output | effects |\n|---|---|---|---|---|\n")
 	for op := range catalog.EntityOperations() {
 		required, optional := op.Arguments, op.Options
@@ -81,7 +81,7 @@ func TestOperations(t *testing.T) {
 			fmt.Fprintf(&b, "| `%s` | %s |\n", catalog.MethodUsage(m.Name), returns[m.Returns])
 		}
 	}
-	b.WriteString("\n## Operators of filters\n\nWhat they match is in [filters](filter.md).\n\n| operator | takes | at |\n|---|---|---|\n")
+	b.WriteString("\n## Operators of filters\n\n[Filters](filter.md) says what they match.\n\n| operator | takes | at |\n|---|---|---|\n")
 	for op := range catalog.FilterOperators() {
 		at := places[op.Place]
 		if op.Place == catalog.AtField {
@@ -194,7 +194,7 @@ func TestConfiguration(t *testing.T) {
 	settings := fixture.App().Settings()
 	sort.Slice(settings, func(i, j int) bool { return settings[i].Key < settings[j].Key })
 	var b bytes.Buffer
-	b.WriteString("# Configuration\n\nGenerated from the settings that the core and the bundled providers declare. Later sources win: default, file (`--config`, else\n`koan.yaml` in the working directory), environment (`KOAN_A_B` for `a.b`), flags (`--a.b value`). With an unknown key of a known section\nor a value out of range the start fails, and names every problem.\n\nA server that runs reads the configuration again when it gets `SIGHUP` or one of its files changes. Keys marked `live` take effect at\nonce; a changed key without the mark waits for the next start, and the log says so.\nOn `SIGHUP` `koan serve --database` also looks at the tables of its database again.\n\n")
+	b.WriteString("# Configuration\n\nGenerated from the settings that the core and the bundled providers declare. Later sources win: default, file (`--config`, or\n`koan.yaml` in the working directory), environment (`KOAN_A_B` for `a.b`), flags (`--a.b value`). With an unknown key of a known section\nor a value out of range the start fails, and names every problem.\n\nA server that runs reads the configuration again when it gets `SIGHUP` or one of its files changes. Keys marked `live` take effect at\nonce; a changed key without the mark waits for the next start, and the log says so.\nOn `SIGHUP` `koan serve --database` also looks at the tables of its database again.\n\n")
 	writeSettings(&b, settings)
 	common := map[string]bool{}
 	for _, s := range settings {

@@ -28,7 +28,7 @@ func checkNewApp(t *testing.T, root, home string) {
 		require.NoError(t, err, "%s %v\n%s", name, args, out)
 		return string(out)
 	}
-	app := filepath.Join(home, "bin", "errands")
+	app := filepath.Join(home, "bin", "todo")
 	const data = "sqlite://other"
 	out := do(home, app, "run", "scripts/plan.js", "--args", `{"who":"Ada","titles":["Buy milk"]}`, "--database", data)
 	require.Contains(t, out, `"answer":{"open":1,"titles":["Buy milk"],"holidays":2}`)

@@ -56,7 +56,7 @@ func TestReadme(t *testing.T) {
 	for _, text := range shown {
 		require.True(t, r.compared(text), "the first screen shows what no path does:\n%s", text)
 	}
-	checkNewApp(t, root, filepath.Join(r.home, "errands"))
+	checkNewApp(t, root, filepath.Join(r.home, "todo"))
 }
 
 // paths are the sections whose commands are typed.
@@ -126,7 +126,7 @@ func freeAddress(t *testing.T) string {
 const servedAt = "127.0.0.1:8080"
 
 // beside are the folders that pages make beside the checkout.
-var beside = regexp.MustCompile(`(?:\$PWD/)?\.\./(errands|shop|gateway)\b`)
+var beside = regexp.MustCompile(`(?:\$PWD/)?\.\./(errands|todo|shop|gateway)\b`)
 
 // compared reports whether the lines of a text, in their order, are among those of one block that
 // was typed or compared.

@@ -39,7 +39,7 @@ var rules = []rule{
 	{"of-chain", "a compound, `from`, or 's", matches(`\b\w+ of (\w+ ){1,3}of (\w+ ){1,3}of\b|\b[Tt]ext of servers\b|\b[Qq]uestions of a\b|\bthe line of\b|\bof (its|their) own of\b`)},
 	{"odd-verb", "returns, fails with, requires, reports", matches(`\b(end|ends|ended) (in|with) (a )?(` + "`" + `[a-z_]+` + "`" + `|fault)|\b[Cc]ounts? on\b|\b(count|counts|counted) no\b|\bends the (start|generation)\b|\b(holds|goes) on\b|\bsays nothing\b|\bmends?\b`)},
 	{"private-term", "see the glossary", matches(`\b[Kk]ernel\b|\bwings?\b|\beras?\b of the protocol|\bprotocol eras?\b|\bperson at the machine\b|\b[Mm]ust never:|\bWhat must\b|\bat the machine\b`, `\b(Linux|the system's) kernel\b`, `\b[Kk]ernel (has|version|supports|where)\b`, `where the kernel\b`)},
-	{"he-and-text", "it or they; string", matches(`\b([Hh]e|[Hh]is|[Hh]im|[Hh]imself)\b|\bis no text\b`)},
+	{"he-and-text", "it or they; string", matches(`\b([Hh]e|[Hh]is|[Hh]im|[Hh]imself)\b|\bis no text\b`, `\ba an her his my\b`)},
 }
 
 // longest is how many words a sentence of a how-to may have.

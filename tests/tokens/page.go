@@ -9,16 +9,16 @@ const intro = `# Tokens
 
 Made by ` + "`make tokens`" + ` with the tokenizer o200k_base, from what the app really lists, takes and gives. Everything that a client
 must put into a model's context counts once: the whole of ` + "`tools/list`" + ` (descriptions, schemas, annotations), the arguments of each
-call as JSON, and each result. What the user says and what the model thinks is the same in all ways, and left out.
+call as JSON, and each result. The user's words and the model's thinking are the same in all ways, and left out.
 
 ## Definitions
 
-What a client reads before the first call, for apps of so many entities: PantryPal's own, then the same again under other names.
+Tokens that a client reads before the first call, by the number of entities: PantryPal's own, then the same again under other names.
 *A tool each* is ` + "`tools.style: perEntity`" + `, *generic* ` + "`tools.style: generic`" + `, both without code tools; *full* is what an unknown client gets, with
 the style that ` + "`auto`" + ` takes; *code* is for clients that understand code mode, *code, Python* the same in an app whose scripts are in
 Python (` + "`codeMode.languages: [python]`" + `). Generic tools leave the fields of entities to
 ` + "`entities.describe`" + `, a tool each declares them in the list, code mode declares them in the description of
-` + "`koan.code.execute`" + ` as long as they fit ` + "`codeMode.inlineTypesBytes`" + `, and else leaves them to ` + "`koan.code.search`" + `.
+` + "`koan.code.execute`" + ` as long as they fit ` + "`codeMode.inlineTypesBytes`" + `, and otherwise leaves them to ` + "`koan.code.search`" + `.
 
 | entities | a tool each | generic | full | code | code, Python |
 |---|---|---|---|---|---|
@@ -27,7 +27,7 @@ Python (` + "`codeMode.languages: [python]`" + `). Generic tools leave the field
 const among = `
 ## Beside other servers
 
-What a client reads of PantryPal's tables, from database servers of npm and from Koan: the list, and then what it has to ask before it can
+Tokens that a client reads about PantryPal's tables, from database servers of npm and from Koan: the list, and then what it has to ask before it can
 write a row of ` + "`pantry_items`" + ` (call and result). The servers ran over the same tables, in SQLite or PostgreSQL; their lists are kept in
 ` + "`tests/tokens/testdata/baselines`" + ` (` + "`make baselines`" + `). A server of SQL is the cheapest list there is: the model brings the language, and the
 server neither checks a value before the database does, nor knows rights, hooks, dry runs or an undo. A column's enum or limit is known to them where
@@ -52,8 +52,8 @@ const whole = `
 ## Whole jobs
 
 PantryPal's workflows (` + "`sample-pantrypal/testdata/workflows.yaml`" + `), each over a copy of the same year of data, in three ways. *Calls*: the calls of entities and
-plugins that the workflow makes, really made one by one over MCP with generic tools, after one of ` + "`entities.describe`" + `; they leave the same rows. What the workflow
-reckons with amounts, the model would have to reckon from the results. *Script*: one call with the workflow's whole source, as if the model had written it there.
+plugins that the workflow makes, really made one by one over MCP with generic tools, after one of ` + "`entities.describe`" + `; they leave the same rows. The model would
+have to do the workflow's arithmetic itself, from the results. *Script*: one call with the workflow's whole source, as if the model had written it there.
 *Action*: one call that names the action; its definitions are larger, because each action has a line in the description of the tool for scripts. Actions written in Go have no script. *Time* is that of
 the calls alone, without the model's turns between them, of which each takes seconds: once, on the machine that made this page.
 

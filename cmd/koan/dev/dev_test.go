@@ -169,7 +169,7 @@ func TestClientStaysWhileTheAppIsReplaced(t *testing.T) {
 
 	for _, wrong := range []string{"syntax error", "broken"} {
 		c.write(wrong)
-		c.says("what served before goes on")
+		c.says("what served before keeps serving")
 		c.send(`{"jsonrpc":"2.0","id":2,"method":"work"}`)
 		c.reads(`"text":"two"`)
 	}
@@ -234,7 +234,7 @@ func TestRequestsOverHTTPWait(t *testing.T) {
 	c.says("serves")
 	require.Equal(t, address+" one", get())
 	c.write("broken")
-	c.says("what served before goes on")
+	c.says("what served before keeps serving")
 	require.Equal(t, address+" one", get())
 	c.write("two")
 	c.says("serves")

@@ -199,7 +199,7 @@ func Key(e *descriptor.Entity, v any, at string) (any, *fault.Detail) {
 }
 
 // nullID says of an id that is null where it may come from: what was read for it had none.
-const nullID = "must be an id, not null: what it was taken from has none, such as a relationship that is not set, an optional field, or a result of findById; check it before the call"
+const nullID = "must be an id, not null: a relationship that is not set, an optional field, and a result of findById can be null; check it before the call"
 
 func integerOrBad(v any, bad refuseFunc) (any, *fault.Detail) {
 	if n, ok := integer(v); ok {

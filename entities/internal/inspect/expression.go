@@ -16,7 +16,7 @@ const (
 	maxExpression = 64 << 10
 )
 
-var errExpression = errors.New("inspect: the expression says nothing in literals")
+var errExpression = errors.New("inspect: the expression has more than columns, literals and the functions known here")
 
 // expression is a node of an expression.
 type expression struct {

@@ -22,7 +22,7 @@ func PostgreSQL(ctx context.Context, q Querier) (*Database, error) {
 	kept := s.found.Relations[:0]
 	for _, r := range s.found.Relations {
 		if len(r.Columns) == 0 {
-			s.found.omit(r.Schema+"."+r.Name, "its role may read none of its columns, or it has none")
+			s.found.omit(r.Schema+"."+r.Name, "it has no columns, or its role cannot read any of them")
 			continue
 		}
 		r.chooseKey()

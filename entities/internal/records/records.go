@@ -55,7 +55,7 @@ func runs() *descriptor.Entity {
 		{"operation", "operation", catalog.TypeString, false, "Its id in the catalog."},
 		{"set", "set", catalog.TypeString, false, "The default set of its calls."},
 		{"outcome", "outcome", catalog.TypeString, false, "ok, cut_off (its process died) or the code of the fault that it ended in."},
-		{"message", "message", catalog.TypeText, true, "What the fault says, without secrets."},
+		{"message", "message", catalog.TypeText, true, "The fault's message, without secrets."},
 		{"line", "line", catalog.TypeInt, true, "The script's line where it happened."},
 		{"committed", "committed", catalog.TypeBool, false, "Whether anything that it wrote is in the data."},
 		{"dryRun", "dry_run", catalog.TypeBool, false, "Everything was rolled back, as asked."},
@@ -89,7 +89,7 @@ func runs() *descriptor.Entity {
 	})
 	e.Resource.Field("changes").Schema = json.RawMessage(`{"type":"array","items":{"type":"object","additionalProperties":true}}`)
 	e.Resource.Field("approval").Enum = []string{"none", "required", "approved", "denied"}
-	e.Resource.Edges = []catalog.Edge{{Name: "calls", Description: "What it called, in its last attempt.", Target: catalog.JournalCalls, Many: true}}
+	e.Resource.Edges = []catalog.Edge{{Name: "calls", Description: "The calls of its last attempt.", Target: catalog.JournalCalls, Many: true}}
 	e.Edges = []descriptor.Edge{{Name: "calls", Ent: "calls", Target: catalog.JournalCalls, Relation: descriptor.O2M, TargetKey: "run_id"}}
 	e.Referrers = []descriptor.Referrer{{Entity: catalog.JournalCalls, Column: "run_id"}}
 	return e

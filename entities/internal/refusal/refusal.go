@@ -172,6 +172,6 @@ func (t *Faults) Exhausted(ctx context.Context, k *model.Kind, at string, err er
 			return nil
 		}
 	}
-	return fault.Newf(fault.Conflict, "the database has counted the ids of %s to the last one, and has none for a new row", k.Name()).
+	return fault.Newf(fault.Conflict, "the database has used the last id of %s, and cannot give one to a new row", k.Name()).
 		WithPath(at).WithRetry(fault.Fix).WithHint("Choose an id, if the entity lets you. Otherwise somebody must reset the counter of the table.").Because(err)
 }

@@ -1,6 +1,6 @@
 // Package write carries out the operations that write entities: it stores what models say and deletes rows,
-// with the mutations of one transaction, as the view of its caller lets it. Rows of which nothing of the app
-// has to see each are written by statements of our own, others through ent's builders.
+// with the mutations of one transaction, as the view of its caller lets it. Where no code of the app
+// has to see each row, statements of our own write them; otherwise ent's builders do.
 //
 // What belongs here: operations, and when several rows go together. Not here: the text of statements
 // (package statement), a decision who may write what (package rules), or how a call comes here.

@@ -138,7 +138,7 @@ func (f *Folder) checkOurs(ctx context.Context, set string, c *sql.Conn) error {
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	return damagedFault(f.file(set), database.Named(set), "belongs to another program: it has none of the app's tables")
+	return damagedFault(f.file(set), database.Named(set), "belongs to another program: the app's tables are not in it")
 }
 
 // recently is for how long reads trust a check of the file. They lose nothing by that: they get what

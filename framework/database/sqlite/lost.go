@@ -70,5 +70,5 @@ func creatingAnew(path, owner string) string {
 		return "a new file is created"
 	}
 	set := filepath.Base(path[:len(path)-len(suffix)])
-	return fmt.Sprintf("move .%s.line away, too, and a new file is created", set)
+	return fmt.Sprintf("also move .%s.line away, and a new file is created", set)
 }

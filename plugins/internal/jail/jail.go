@@ -1,6 +1,5 @@
-// Package jail starts a program that may be a stranger's where it finds nothing of the machine but itself, the
-// system's libraries and the folders that it is given: no other process, no other file, no network but one
-// proxy.
+// Package jail starts a program that may be a stranger's where it sees only itself, the system's libraries
+// and the folders that it is given: no other process, no other file, no network except one proxy.
 //
 // What belongs here: the jail, from both sides. Not here: what runs in it and why, which package
 // plugins knows, or what the proxy lets through (package egress).

@@ -1,5 +1,5 @@
-// Package operator holds what the operator of an app configures of plugins and of other MCP
-// servers alike: which of their functions are offered, what effects these have, and how many
+// Package operator holds what an app's operator configures for plugins and other MCP servers
+// alike: which of their functions are offered, what effects these have, and how many
 // calls they get at once.
 //
 // What belongs here: reading these keys, and their application to names of functions. Not here:

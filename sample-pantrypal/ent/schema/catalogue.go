@@ -27,7 +27,7 @@ func (Food) Fields() []ent.Field {
 		field.Strings("aliases").Optional().
 			Comment("Other names, by which the action find-food knows it."),
 		field.Strings("own_names").Optional().
-			Comment("Names that the household gives it beside them: foods of the catalogue take them, too. find-food knows it by them."),
+			Comment("Further names that the household gives it, also for foods of the catalogue. find-food knows it by them."),
 		field.Enum("origin").Values("catalogue", "household").Default("catalogue").
 			Comment("catalogue: the same in every set; a household changes its ownNames, keepAmount and keepUnit alone. household: its own.").
 			Annotations(expose.Field{ReadOnly: expose.Yes()}),
@@ -53,7 +53,7 @@ func (Food) Fields() []ent.Field {
 			Annotations(expose.Filled{}).
 			Comment("Whom it suits: vegan, vegetarian, pescatarian. What suits vegans suits all of them."),
 		field.Float("density").Optional().Nillable().Positive().
-			Comment("Grams per millilitre; null: its volume says nothing about its weight."),
+			Comment("Grams per millilitre; null: its weight cannot be computed from its volume."),
 		nutrient("energy_kcal", "kcal per 100 g."), nutrient("protein_g", "Grams per 100 g."), nutrient("carbohydrate_g", "Grams per 100 g."),
 		nutrient("fat_g", "Grams per 100 g."), nutrient("fibre_g", "Grams per 100 g."),
 		shelfLife("shelf_life_pantry"), shelfLife("shelf_life_fridge"), shelfLife("shelf_life_freezer"),
@@ -76,7 +76,7 @@ func shelfLife(name string) ent.Field {
 func (Food) Edges() []ent.Edge {
 	return []ent.Edge{
 		edge.To("portions", FoodPortion.Type).Annotations(entsql.OnDelete(entsql.Cascade), expose.Edge{Description: "What its household units weigh."}),
-		edge.From("lots", PantryItem.Type).Ref("food").Annotations(expose.Edge{Description: "What is or was of it in the house."}),
+		edge.From("lots", PantryItem.Type).Ref("food").Annotations(expose.Edge{Description: "Its lots that are or were in the house."}),
 		edge.From("products", Product.Type).Ref("food"),
 		edge.From("prices", Price.Type).Ref("food"),
 	}
@@ -114,7 +114,7 @@ func (FoodPortion) Indexes() []ent.Index {
 
 func (FoodPortion) Annotations() []schema.Annotation {
 	return []schema.Annotation{expose.Entity{
-		Description: "What one piece, clove, cup ... of a food weighs in grams. Those of the catalogue's foods are the app's.",
+		Description: "The weight in grams of one piece, clove, cup ... of a food. Those of the catalogue's foods are the app's.",
 	}}
 }
 
@@ -129,7 +129,7 @@ func (Product) Fields() []ent.Field {
 		field.String("brand").Optional().MaxLen(80).
 			Annotations(expose.Field{Searchable: expose.Yes(), MaxLength: expose.Length(80)}),
 		field.Strings("barcodes").Optional().Validate(validBarcodes).
-			Comment("Its codes: 13 digits (EAN-13, or UPC-A with a leading 0), 8 (EAN-8) or 14 (ITF), with a right check digit, or whatever else a Detection says. A code belongs to one product."),
+			Comment("Its codes: 13 digits (EAN-13, or UPC-A with a leading 0), 8 (EAN-8) or 14 (ITF), with a right check digit, or any other value of a Detection. A code belongs to one product."),
 		optionalAmount("package_amount", "How much one package holds, in packageUnit; null: sold loose."),
 		optionalUnit("package_unit", "Unit of packageAmount: g, kg, ml, l or piece."),
 		field.Enum("state").Values("draft", "confirmed").Default("confirmed").

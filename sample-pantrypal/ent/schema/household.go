@@ -63,7 +63,7 @@ func (Household) Fields() []ent.Field {
 		field.String("name").NotEmpty().MaxLen(120).Default("Home").
 			Annotations(expose.Field{MaxLength: expose.Length(120)}),
 		field.JSON("members", []Member{}).Optional().
-			Comment("Who eats here: [{name, portion, diet, allergies, dislikes}]. portion is 1 for an adult (or not sent), 0.5 for a small child. diet is none, pescatarian, vegetarian or vegan. Allergies are allergens as in Food.allergens, or what people call them (dairy, shellfish, wheat), dislikes are names of foods."),
+			Comment("The people who eat here: [{name, portion, diet, allergies, dislikes}]. portion is 1 for an adult (or not sent), 0.5 for a small child. diet: none, pescatarian, vegetarian or vegan. Allergies are allergens as in Food.allergens, or what people call them (dairy, shellfish, wheat), dislikes are names of foods."),
 		field.String("time_zone").Default("UTC").NotEmpty().MaxLen(64).Validate(validZone).
 			Comment("IANA name. Today and tonight are days there.").
 			Annotations(expose.Field{Example: "Europe/Berlin", MaxLength: expose.Length(64)}),

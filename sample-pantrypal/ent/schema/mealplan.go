@@ -69,7 +69,7 @@ func (MealPlan) Indexes() []ent.Index {
 
 func (MealPlan) Annotations() []schema.Annotation {
 	return []schema.Annotation{expose.Entity{
-		Description: "What the household means to cook over some days.",
+		Description: "The meals that the household means to cook over some days.",
 		Aliases:     []string{"week", "menu"},
 		Cascades:    expose.Yes(),
 	}}

@@ -36,7 +36,7 @@ func (PantryItem) Fields() []ent.Field {
 		day("best_before", "The last good day; null: it keeps. Of a new lot that does not say, by the food's shelf life at its place.").
 			known("expires", "expiry date", "expiring items", "best before", "use by", "goes off").filled().optional(),
 		day("opened_at", "The day on which it was opened; null: closed.").optional(),
-		price("unit_price", "What one unit of it cost, in the household's currency."),
+		price("unit_price", "The price of one unit of it, in the household's currency."),
 		field.Bool("staple").Default(false).
 			Comment("There or not, never counted, such as salt."),
 		field.Enum("source").Values("manual", "photo", "shopping", "recipe").Default("manual").

@@ -21,14 +21,14 @@ func (Recipe) Fields() []ent.Field {
 		field.String("name").NotEmpty().MaxLen(120).Unique().
 			Annotations(expose.Field{Searchable: expose.Yes(), MaxLength: expose.Length(120)}),
 		field.Text("description").Optional().
-			Comment("What it is, and how it is made, in short.").
+			Comment("The dish and how it is made, in short.").
 			Annotations(expose.Field{Searchable: expose.Yes()}),
 		field.Strings("steps").Optional().
 			Comment("What to do, one step each."),
 		field.String("cuisine").Optional().MaxLen(40).
 			Annotations(expose.Field{Example: "italian", MaxLength: expose.Length(40)}),
 		field.Strings("meal_types").Optional().
-			Comment("Of: breakfast, lunch, dinner, snack, dessert, side. A side alone is no dinner."),
+			Comment("Of: breakfast, lunch, dinner, snack, dessert, side. A side alone does not make a dinner."),
 		field.Strings("dietary_tags").Optional().
 			Comment("Of: vegan, vegetarian, pescatarian, gluten-free, dairy-free. A vegan recipe also carries vegetarian and pescatarian."),
 		field.Strings("tags").Optional().
@@ -44,7 +44,7 @@ func (Recipe) Fields() []ent.Field {
 			Comment("How many people the amounts are for.").
 			Annotations(expose.Field{Min: expose.Number(1)}),
 		field.Strings("equipment").Optional().
-			Comment("What it needs beyond a knife and a board: stove, oven, blender."),
+			Comment("Needed beyond a knife and a board: stove, oven, blender."),
 		field.Float("rating").Optional().Nillable().Range(0, 5).
 			Comment("The household's own, 0 to 5.").
 			Annotations(expose.Field{Min: expose.Number(0), Max: expose.Number(5)}),

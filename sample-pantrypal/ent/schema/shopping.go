@@ -40,7 +40,7 @@ func (Price) Mixin() []ent.Mixin { return []ent.Mixin{household{}} }
 func (Price) Fields() []ent.Field {
 	return []ent.Field{
 		field.Float("price").Min(0).
-			Comment("What was paid for amount, in the household's currency.").
+			Comment("The price paid for amount, in the household's currency.").
 			Annotations(expose.Field{Min: expose.Number(0)}),
 		amountDefault("amount", "How much that was, in unit."),
 		unitField("unit", "Unit of amount: g, kg, ml, l or piece."),
@@ -71,7 +71,7 @@ func (Price) Indexes() []ent.Index {
 }
 
 func (Price) Annotations() []schema.Annotation {
-	return []schema.Annotation{expose.Entity{Description: "What a food cost in a store on a day. Compare perUnit."}}
+	return []schema.Annotation{expose.Entity{Description: "The price of a food in a store on a day. Compare perUnit."}}
 }
 
 // ShoppingList is what is to be bought at one go.
@@ -125,7 +125,7 @@ func (ShoppingItem) Fields() []ent.Field {
 			Comment("How many packages of the product.").Annotations(expose.Field{Min: expose.Number(1)}),
 		field.String("aisle").NotEmpty().MaxLen(40).Default("other").
 			Comment("Where shops have it; that of the food, if one is known."),
-		price("estimated_cost", "What it will cost, by the latest price; null: no price is known."),
+		price("estimated_cost", "The expected cost, by the latest price; null: no price is known."),
 		field.Bool("for_stock").Default(false).
 			Comment("shop put it here to keep what the household always wants in the house (Food.keepAmount); it takes it off again."),
 		field.Bool("bought").Default(false).

@@ -92,7 +92,7 @@ func (p *problems) household(c *Catalogue, h Household) {
 	}
 	for _, r := range h.Rules {
 		p.oneOf(at, "day", weekdays, r.Days...)
-		p.when(r.Text == "" || r.Tag == "" && r.Minutes == 0 && r.NotTwiceIn == 0, "%s: a rule says nothing", at)
+		p.when(r.Text == "" || r.Tag == "" && r.Minutes == 0 && r.NotTwiceIn == 0, "%s: a rule needs a text, and a tag, minutes or notTwiceIn", at)
 		if r.Tag != "" {
 			p.oneOf(at, "tag", Tags, r.Tag)
 		}

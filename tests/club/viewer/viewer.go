@@ -1,5 +1,5 @@
 // Package viewer tells the club's rules who the caller is. It is apart from the schemas,
-// which know nothing of the framework but annotations.
+// which know only the annotations of the framework.
 package viewer
 
 import (

@@ -62,7 +62,7 @@ var methodNotes = map[string]string{
 	"firstPage": "/** pageSize 50, at most 200 */ ",
 	"page":      "/** page from 1 */ ",
 	"each":      "/** all items, page by page */ ",
-	"all":       "/** at most 10,000, else it throws */ ",
+	"all":       "/** throws beyond 10,000 rows */ ",
 	"getById":   "/** throws not_found */ ",
 	"aggregate": "/** columns: the groups, count, sumField ... */ ",
 	"new":       "/** a model with defaults, not stored: create or upsert stores it */ ",

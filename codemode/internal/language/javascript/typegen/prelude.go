@@ -201,7 +201,7 @@ func filterTypes(has func(operator string) bool, alone bool, some kinds) string 
 	}
 	numeric, ofNumeric := "", ""
 	if some.numerics {
-		numeric = "  /** A string. What is written and filtered by may be a number. */\n  type Numeric = string & { readonly \"or a number\"?: never };\n"
+		numeric = "  /** A string; in inputs and filters also a number. */\n  type Numeric = string & { readonly \"or a number\"?: never };\n"
 		ofNumeric = "\"or a number\" extends keyof NonNullable<F> ? number : "
 	}
 	ofWide := ""
@@ -221,7 +221,7 @@ func filterTypes(has func(operator string) bool, alone bool, some kinds) string 
 	}
 	return `
   type Id = string | number;
-  /** A string. What is written and filtered by may be a Date. */
+  /** A string; in inputs and filters also a Date. */
   type Time = string & { readonly "RFC 3339"?: never };
 ` + day + numeric + inherited + `  /** What may be written instead of a string. */
   type Native<F> = [NonNullable<F>] extends [string] ? "RFC 3339" extends keyof NonNullable<F> ? Date : ` + ofNumeric + `never : never;

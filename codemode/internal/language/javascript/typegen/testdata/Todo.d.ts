@@ -1,14 +1,14 @@
-// integrity of what follows this line: sha256-9C+lwO6itzm1rPmv0uEkv6d8umfligkPiGKDP0IH2pg=
+// integrity of what follows this line: sha256-+PFgUqQCuE0ojlIWrNxL4TuvRo29XB46rWa3sh4deJo=
 // What a script can call through SDK. All calls are synchronous; a failure throws a KoanError.
 
 declare namespace SDK {
 
   type Id = string | number;
-  /** A string. What is written and filtered by may be a Date. */
+  /** A string; in inputs and filters also a Date. */
   type Time = string & { readonly "RFC 3339"?: never };
   /** A day of the calendar: a string, never a Date. */
   type Day = string & { readonly "YYYY-MM-DD"?: never };
-  /** A string. What is written and filtered by may be a number. */
+  /** A string; in inputs and filters also a number. */
   type Numeric = string & { readonly "or a number"?: never };
   /** What may be written instead of a string. */
   type Native<F> = [NonNullable<F>] extends [string] ? "RFC 3339" extends keyof NonNullable<F> ? Date : "or a number" extends keyof NonNullable<F> ? number : never : never;
@@ -67,7 +67,7 @@ declare namespace SDK {
     /** pageSize 50, at most 200 */ firstPage<F extends string = never, W extends Steps<R> = never, E extends Exclude<R, "all"> = never>(pageSize?: number, query?: Query<T, R, S, F, W, E> | S): Page<Read<T, F, W, E>>;
     /** page from 1 */ page<F extends string = never, W extends Steps<R> = never, E extends Exclude<R, "all"> = never>(page: number, pageSize?: number, query?: Query<T, R, S, F, W, E> | S): Page<Read<T, F, W, E>>;
     /** all items, page by page */ each<F extends string = never, W extends Steps<R> = never, E extends Exclude<R, "all"> = never>(query?: Query<T, R, S, F, W, E> | S): Items<Read<T, F, W, E>>;
-    /** at most 10,000, else it throws */ all<F extends string = never, W extends Steps<R> = never, E extends Exclude<R, "all"> = never>(query?: Query<T, R, S, F, W, E> | S): Read<T, F, W, E>[];
+    /** throws beyond 10,000 rows */ all<F extends string = never, W extends Steps<R> = never, E extends Exclude<R, "all"> = never>(query?: Query<T, R, S, F, W, E> | S): Read<T, F, W, E>[];
     /** throws not_found */ getById<F extends string = never, W extends Steps<R> = never, E extends Exclude<R, "all"> = never>(id: Id, options?: { fields?: F | readonly F[]; with?: With<T, R, W, E>; set?: S } | S): Read<T, F, W, E>;
     findById<F extends string = never, W extends Steps<R> = never, E extends Exclude<R, "all"> = never>(id: Id, options?: { fields?: F | readonly F[]; with?: With<T, R, W, E>; set?: S } | S): Read<T, F, W, E> | null;
     count(filter?: Filter<T>, options?: { set?: S } | S): number;
