@@ -205,8 +205,17 @@ func (d day) field(name string) string {
 // value is the value of a field as people read it. What a row can be only one of has a name.
 func (d day) value(field string, raw json.RawMessage) string {
 	text := plain(raw)
-	if slices.Contains(enumerated, field) || text == "true" || text == "false" {
+	var several []string
+	switch {
+	case slices.Contains(enumerated, field), text == "true", text == "false":
 		return d.word("value", text)
+	case field == "aisle", field == "unit", field == "diet":
+		return d.word(field, text)
+	case d.tongue().tag != native && json.Unmarshal(raw, &several) == nil && len(several) > 0:
+		for i, one := range several {
+			several[i] = d.spoken(one)
+		}
+		return strings.Join(several, ", ")
 	}
 	return d.plain(raw)
 }

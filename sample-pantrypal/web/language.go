@@ -129,20 +129,25 @@ func tongueOf(r *http.Request) *tongue {
 		return chosen
 	}
 	all := tongues()
-	tags := make([]language.Tag, len(all))
-	for i, one := range all {
-		tags[i] = language.Make(one.tag)
-	}
 	asked, _, err := language.ParseAcceptLanguage(r.Header.Get("Accept-Language"))
 	if err != nil || len(asked) == 0 {
 		return all[0]
 	}
-	_, at, sure := language.NewMatcher(tags).Match(asked...)
+	_, at, sure := matcher().Match(asked...)
 	if sure == language.No {
 		return all[0]
 	}
 	return all[at]
 }
+
+// matcher finds the language that suits a browser.
+var matcher = sync.OnceValue(func() language.Matcher {
+	var tags []language.Tag
+	for _, one := range tongues() {
+		tags = append(tags, language.Make(one.tag))
+	}
+	return language.NewMatcher(tags)
+})
 
 // chosenTongue is the language that somebody has chosen, nil for none.
 func chosenTongue(r *http.Request) *tongue {
@@ -210,6 +215,9 @@ func (d day) t(key string, args ...any) string {
 		if one, ok := forms[in.form(args[0])]; ok {
 			said = one
 		}
+	}
+	if len(args) == 0 {
+		return said
 	}
 	return placeholder.ReplaceAllStringFunc(said, func(s string) string {
 		if n, _ := strconv.Atoi(s[1 : len(s)-1]); n >= 1 && n <= len(args) {
@@ -341,6 +349,23 @@ func (d day) spokenAll(all []string, between string) string {
 		out[i] = d.says(one)
 	}
 	return strings.Join(out, between)
+}
+
+// swap is what an action says to take instead: a thing, or what it stands for and the things.
+func (d day) swap(said string) string {
+	of, things, named := strings.Cut(said, ": ")
+	if !named {
+		of, things = "", said
+	}
+	parts := strings.Split(things, " and ")
+	for i := range parts {
+		parts[i] = d.says(parts[i])
+	}
+	things = strings.Join(parts, " "+d.t("and")+" ")
+	if named {
+		return d.says(of) + ": " + things
+	}
+	return things
 }
 
 // pageTexts are those that the scripts of pages use, as JSON.

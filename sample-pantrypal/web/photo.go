@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -299,7 +298,7 @@ func mistaken(v *visit) (done, error) {
 		return done{}, err
 	}
 	if len(out.Found) == 0 || out.Found[0].Food == nil {
-		return done{}, v.refuse("fault.noFood", strconv.Quote(called)).WithPath("/really").WithHint("%s", v.day.t("hint.chooseFood"))
+		return done{}, v.refuse("fault.noFood", v.day.quoted(called)).WithPath("/really").WithHint("%s", v.day.t("hint.chooseFood"))
 	}
 	run, err := v.patch("PantryItem", v.PathValue("id"), map[string]any{"name": capital(called), "foodId": out.Found[0].Food.ID, "productId": nil, "reason": "corrected"})
 	if fault.CodeOf(err) == fault.Conflict {

@@ -113,7 +113,7 @@ func recipe(v *visit) (any, error) {
 	if text := v.URL.Query().Get("servings"); text != "" {
 		n, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", "."), 64)
 		if err != nil || !(n > 0 && n <= maxServings) {
-			return nil, v.refuse("fault.portions", maxServings, strconv.Quote(fault.Clip(text, 20)))
+			return nil, v.refuse("fault.portions", maxServings, v.day.quoted(fault.Clip(text, 20)))
 		}
 		p.Servings = n
 	}

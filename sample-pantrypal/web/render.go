@@ -63,7 +63,7 @@ var functions = func() template.FuncMap {
 // functions are what templates call to speak, in the language of a day's page.
 func (d day) functions() template.FuncMap {
 	return template.FuncMap{
-		"t": d.t, "word": d.word, "words": d.words, "says": d.says, "said": d.spokenAll, "pageTexts": d.pageTexts, "inside": d.inside,
+		"t": d.t, "word": d.word, "words": d.words, "says": d.says, "swap": d.swap, "said": d.spokenAll, "pageTexts": d.pageTexts, "inside": d.inside,
 		"amount": d.amount, "num": d.number, "decimals": d.decimals, "money": d.money, "moneyPattern": d.moneyPattern,
 		"when": d.when, "on": d.on, "clock": d.clock, "urgency": d.urgency, "weekday": d.weekday, "listed": d.listed, "happened": d.happened,
 		"takes": func(of interface{ Takes(d day) string }) string { return of.Takes(d) },
@@ -166,6 +166,12 @@ func (d day) unitOf(unit string) string {
 		return ""
 	}
 	return " " + d.word("unit", unit[1:])
+}
+
+// quoted is what somebody typed, between the marks of the language.
+func (d day) quoted(typed string) string {
+	marked := strconv.Quote(typed)
+	return d.t("quoted", marked[1:len(marked)-1])
 }
 
 // inside is a name as it stands within a sentence: not every language has small letters there.

@@ -201,7 +201,7 @@ func (v *visit) numbers(into map[string]any, names ...string) error {
 		}
 		n, err := strconv.ParseFloat(text, 64)
 		if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
-			return v.refuse("fault.number", strconv.Quote(fault.Clip(text, 40))).WithPath("/" + name)
+			return v.refuse("fault.number", v.day.quoted(fault.Clip(text, 40))).WithPath("/" + name)
 		}
 		into[name] = n
 	}

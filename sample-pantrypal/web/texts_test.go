@@ -241,13 +241,15 @@ func TestGermanIsWrittenAsGermansDo(t *testing.T) {
 		"3,50 €": d.money(3.5), "4 €": d.roundMoney(4), "Mo 30. Nov.": d.on("2026-11-30"), "Fr 1. Jan. 2027": d.on("2027-01-01"), "heute": d.when("2026-11-30"), "in 3 Tagen": d.when("2026-12-03"), "Morgen": d.weekday("2026-12-01"), "Donnerstag": d.weekday("2026-12-03"),
 		"1 Portion": d.t("portions", 1.0), "1,5 Portionen": d.t("portions", 1.5), "2 Portionen": d.t("portions", 2.0), "0 Portionen": d.t("portions", 0),
 		"Alex ist allergisch gegen Erdnüsse (Peanut butter)": d.says("Alex is allergic to peanuts (Peanut butter)"),
-		"200 g feta":                         d.says("200 g feta"),
-		"2 EL olive oil":                     d.says("2 tbsp olive oil"),
-		"Einkauf ab Mo 30. Nov.":             d.listed("Shopping from 2026-11-30"),
-		"Something that nobody expects.":     d.says("Something that nobody expects."),
-		"7 Vorräte geändert":                 d.t("happened.changed", 7, d.noun("PantryItem", 7)),
-		"Ägypten":                            capital("ägypten"),
-		"Kein Rezept heißt „{1}“ oder … {2}": strings.Replace(d.t("recipes.noneCalled", "{1}"), "wird damit gemacht.", "… {2}", 1),
+		"200 g feta":                     d.says("200 g feta"),
+		"2 EL olive oil":                 d.says("2 tbsp olive oil"),
+		"Einkauf ab Mo 30. Nov.":         d.listed("Shopping from 2026-11-30"),
+		"Something that nobody expects.": d.says("Something that nobody expects."),
+		"Statt 480 ml buttermilk: 450 ml milk und 1 lemon": d.t("home.instead", d.swap("480 ml buttermilk: 450 ml milk and 1 lemon")),
+		"2 EL milk und 1 Bund dill":                        d.swap("2 tbsp milk and 1 bunch dill"),
+		"7 Vorräte geändert":                               d.t("happened.changed", 7, d.noun("PantryItem", 7)),
+		"Ägypten":                                          capital("ägypten"),
+		"Kein Rezept heißt „{1}“ oder … {2}":               strings.Replace(d.t("recipes.noneCalled", "{1}"), "wird damit gemacht.", "… {2}", 1),
 	} {
 		require.Equal(t, want, got)
 	}
@@ -260,8 +262,20 @@ func TestGermanIsWrittenAsGermansDo(t *testing.T) {
 // The language is the chosen one, else one that the browser asks for, else English.
 func TestLanguageOfARequest(t *testing.T) {
 	for _, c := range [][3]string{
-		{"", "", "en"}, {"", "de", "de"}, {"", "de-AT,de;q=0.9,en;q=0.8", "de"}, {"", "en-US,en;q=0.9,de;q=0.8", "en"}, {"", "fr", "en"}, {"", "fr,de;q=0.5", "de"}, {"", "fi;q=x,,;;", "en"}, {"", strings.Repeat("a-", 5000), "en"},
-		{"de", "en", "de"}, {"en", "de", "en"}, {"xx", "de", "de"}, {"../../etc", "", "en"}, {"DE", "", "en"}, {"\"><script>", "", "en"},
+		{"", "", "en"},
+		{"", "de", "de"},
+		{"", "de-AT,de;q=0.9,en;q=0.8", "de"},
+		{"", "en-US,en;q=0.9,de;q=0.8", "en"},
+		{"", "fr", "en"},
+		{"", "fr,de;q=0.5", "de"},
+		{"", "fi;q=x,,;;", "en"},
+		{"", strings.Repeat("a-", 5000), "en"},
+		{"de", "en", "de"},
+		{"en", "de", "en"},
+		{"xx", "de", "de"},
+		{"../../etc", "", "en"},
+		{"DE", "", "en"},
+		{"\"><script>", "", "en"},
 	} {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.Header.Set("Accept-Language", c[1])

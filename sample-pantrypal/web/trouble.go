@@ -25,7 +25,7 @@ type refusal struct{ error }
 func (r refusal) Unwrap() error { return r.error }
 
 // missingRow is how an operation says that a row is not there.
-var missingRow = regexp.MustCompile(`there is no (\w+) with id "[^"]*"( in the set "[^"]*")?`)
+var missingRow = regexp.MustCompile(`there is no (\w+) with id "[^"]*"( in (?:the )?set "[^"]*")?`)
 
 // notUndoable is how an undo begins to say what stands against it, which its details name.
 const notUndoable = "the run cannot be undone"
@@ -39,9 +39,9 @@ func (v *visit) forPeople(err error) *trouble {
 	var r refusal
 	refused := errors.As(err, &r) && fault.From(r) == f
 	if refused {
-		t.Message = missingRow.ReplaceAllStringFunc(f.Message, func(s string) string {
+		t.Message = v.day.says(missingRow.ReplaceAllStringFunc(f.Message, func(s string) string {
 			return v.day.t("fault.noRow", v.day.noun(missingRow.FindStringSubmatch(s)[1], 1))
-		})
+		}))
 	}
 	switch {
 	case !refused: // what the pages say themselves is for people, but the hint of a code is not

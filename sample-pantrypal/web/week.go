@@ -3,7 +3,6 @@ package web
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/koan-go/koan/framework/catalog"
@@ -167,7 +166,7 @@ func week(v *visit) (any, error) {
 }
 
 func (d day) noDay(text string) error {
-	return fault.New(fault.InvalidPayload, d.t("fault.day", strconv.Quote(fault.Clip(text, 20))))
+	return fault.New(fault.InvalidPayload, d.t("fault.day", d.quoted(fault.Clip(text, 20))))
 }
 
 // maxAhead is how many days ahead a meal is planned, as the actions have it.
