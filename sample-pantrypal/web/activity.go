@@ -174,11 +174,11 @@ func (s *site) find(v *visit, id string) (record, error) {
 	view := s.app.View(principal(v.Context()), exposure.Understands)
 	report := s.app.Snapshot().Document(catalog.RunReportURI)
 	if report == nil {
-		return one, v.fault(fault.CapabilityUnsupported, "fault.noJournal")
+		return one, failure(v, fault.CapabilityUnsupported, "fault.noJournal")
 	}
 	raw, err := report.Read(v.Context(), view, id)
 	if isMissing(err) {
-		return one, v.fault(fault.NotFound, "fault.forgotten").WithHint("%s", v.day.t("hint.forgotten")).Because(err)
+		return one, failure(v, fault.NotFound, "fault.forgotten").WithHint("%s", v.day.t("hint.forgotten")).Because(err)
 	}
 	if err != nil {
 		return one, err
@@ -257,7 +257,7 @@ func (s *site) approve(v *visit, id string) (run, next string, err error) {
 func (s *site) findPlan(v *visit, id string) (*approve.Plan, error) {
 	one, err := s.app.Plans().FindPlan(v.Context(), id, principal(v.Context()))
 	if isMissing(err) {
-		err = v.fault(fault.NotFound, "fault.noPlan").
+		err = failure(v, fault.NotFound, "fault.noPlan").
 			WithHint("%s", v.day.t("hint.noPlan")).Because(err)
 	}
 	return one, err
@@ -271,7 +271,7 @@ func (s *site) verdict(v *visit, one *approve.Plan) approve.Verdict {
 // unfit says why a plan that waits cannot be carried out any more; nil if it can.
 func (s *site) unfit(v *visit, one *approve.Plan) error {
 	if err := s.app.Plans().Admit(v.Context(), s.verdict(v, one)); fault.CodeOf(err) == fault.PlanStale {
-		return v.fault(fault.PlanStale, "fault.stale").WithHint("%s", v.day.t("hint.askAgain")).Because(err)
+		return failure(v, fault.PlanStale, "fault.stale").WithHint("%s", v.day.t("hint.askAgain")).Because(err)
 	}
 	var in struct{ RunID, OnConflict string }
 	if one.Request.Operation != undoID.String() || json.Unmarshal(one.Request.Input, &in) != nil || in.OnConflict == "skip" {

@@ -134,18 +134,18 @@ func inWords(name string) string { return strings.ReplaceAll(catalog.Kebab(name)
 var entityCount = regexp.MustCompile(`\b(\d+) ([A-Z]\w+)`)
 
 // counted has the counts of a plan's summary in words: "6 PlannedMeal" are 6 planned meals.
-func (d day) counted(summary string) string {
+func (l *tongue) counted(summary string) string {
 	return title(entityCount.ReplaceAllStringFunc(summary, func(s string) string {
 		n, entity, _ := strings.Cut(s, " ")
 		if n == "1" {
-			return n + " " + d.noun(entity, 1)
+			return n + " " + l.noun(entity, 1)
 		}
-		return n + " " + d.noun(entity, 2)
+		return n + " " + l.noun(entity, 2)
 	}))
 }
 
 // happened is what a run changed, in words.
-func (d day) happened(changes []store.ChangeCount) string {
+func (l *tongue) happened(changes []store.ChangeCount) string {
 	var parts []string
 	others := slices.ContainsFunc(changes, func(c store.ChangeCount) bool { return !slices.Contains(followers, c.Entity) })
 	for _, c := range changes {
@@ -154,14 +154,14 @@ func (d day) happened(changes []store.ChangeCount) string {
 		}
 		where := ""
 		if c.Set != defaultSet && c.Set != "" {
-			where = d.t("happened.in", c.Set)
+			where = l.t("happened.in", c.Set)
 		}
 		for _, did := range []struct {
 			n    int
 			kind string
 		}{{c.Created, "added"}, {c.Updated, "changed"}, {c.Deleted, "removed"}} {
 			if did.n > 0 {
-				parts = append(parts, d.t("happened."+did.kind, did.n, d.noun(c.Entity, did.n))+where)
+				parts = append(parts, l.t("happened."+did.kind, did.n, l.noun(c.Entity, did.n))+where)
 			}
 		}
 	}
@@ -169,7 +169,7 @@ func (d day) happened(changes []store.ChangeCount) string {
 }
 
 // deed is what a run did to the rows of an entity, as a heading; "" is for nothing.
-func (d day) deed(entity string, changes []store.ChangeCount) string {
+func (l *tongue) deed(entity string, changes []store.ChangeCount) string {
 	var all store.ChangeCount
 	for _, c := range changes {
 		if c.Entity == entity {
@@ -188,16 +188,16 @@ func (d day) deed(entity string, changes []store.ChangeCount) string {
 	if n == 0 {
 		return ""
 	}
-	if key := "heading." + kind + "." + entity; d.knows(key) {
-		return d.t(key, n)
+	if key := "heading." + kind + "." + entity; l.knows(key) {
+		return l.t(key, n)
 	}
-	return d.t("heading."+kind, n, d.noun(entity, n))
+	return l.t("heading."+kind, n, l.noun(entity, n))
 }
 
 // field is the name of a field as people write it.
-func (d day) field(name string) string {
-	if key := "field." + name; d.knows(key) {
-		return d.t(key)
+func (l *tongue) field(name string) string {
+	if key := "field." + name; l.knows(key) {
+		return l.t(key)
 	}
 	return inWords(name)
 }
@@ -211,7 +211,7 @@ func (d day) value(field string, raw json.RawMessage) string {
 		return d.word("value", text)
 	case field == "aisle", field == "unit", field == "diet":
 		return d.word(field, text)
-	case d.tongue().tag != native && json.Unmarshal(raw, &several) == nil && len(several) > 0:
+	case d.orNative().tag != native && json.Unmarshal(raw, &several) == nil && len(several) > 0:
 		for i, one := range several {
 			several[i] = d.spoken(one)
 		}

@@ -195,10 +195,10 @@ func ceiling(f float64) float64 {
 }
 
 // monthName shortens a month such as 2026-03.
-func (d day) monthName(month string) string {
+func (l *tongue) monthName(month string) string {
 	at, err := time.Parse("2006-01", month)
 	if err != nil {
 		return month
 	}
-	return d.t("month." + strconv.Itoa(int(at.Month())))
+	return l.t("month." + strconv.Itoa(int(at.Month())))
 }

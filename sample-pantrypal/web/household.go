@@ -84,7 +84,7 @@ func changeMember(v *visit) (done, error) {
 	was := v.FormValue("was")
 	at := slices.IndexFunc(h.Members, func(m member) bool { return m.Name == was })
 	if was != "" && at < 0 {
-		return done{}, v.fault(fault.Conflict, "fault.noMember", was).WithRetry(fault.Fix)
+		return done{}, failure(v, fault.Conflict, "fault.noMember", was).WithRetry(fault.Fix)
 	}
 	if v.FormValue("do") == "remove" {
 		h.Members = slices.Delete(h.Members, max(at, 0), at+1)
@@ -178,7 +178,7 @@ func addRule(v *visit) (done, error) {
 		}
 	}
 	if in["name"] == nil {
-		in["name"] = v.day.ruleName(in)
+		in["name"] = ruleName(v.day.tongue, in)
 	}
 	if what, sent := in["what"].(string); sent {
 		in["what"] = v.day.unword(what, "diet", "tag", "cuisine", "aisle")
@@ -188,7 +188,7 @@ func addRule(v *visit) (done, error) {
 }
 
 // ruleName is a rule in words, as somebody typed them.
-func (d day) ruleName(in map[string]any) string {
+func ruleName(l *tongue, in map[string]any) string {
 	text := func(name string) string { s, _ := in[name].(string); return s }
 	n := func(name string) float64 { f, _ := in[name].(float64); return f }
 	name := ""
@@ -196,19 +196,19 @@ func (d day) ruleName(in map[string]any) string {
 	case "want":
 		name = capital(text("what"))
 	case "avoid":
-		name = d.t("rule.no", text("what"))
+		name = l.t("rule.no", text("what"))
 	case "no-repeat":
-		name = d.t("rule.twice", n("days"))
+		name = l.t("rule.twice", n("days"))
 	case "max-minutes":
-		name = d.t("rule.minutes", n("minutes"))
+		name = l.t("rule.minutes", n("minutes"))
 	}
 	sent, _ := in["weekdays"].([]string)
 	days := make([]string, len(sent))
 	for i, on := range sent {
-		days[i] = capital(d.word("weekday", on))
+		days[i] = capital(l.word("weekday", on))
 	}
 	if len(days) > 0 {
-		name = d.t("rule.on", name, strings.Join(days, ", "))
+		name = l.t("rule.on", name, strings.Join(days, ", "))
 	}
 	return name
 }

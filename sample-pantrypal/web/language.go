@@ -80,8 +80,8 @@ var tongues = sync.OnceValue(func() []*tongue {
 	return all
 })
 
-func rankOf(t *tongue) int {
-	if t.tag == native {
+func rankOf(l *tongue) int {
+	if l.tag == native {
 		return 0
 	}
 	return 1
@@ -95,12 +95,12 @@ const saidByActions = "says."
 var worded = []string{"allergen", "aisle", "cuisine", "diet", "meal", "tag"}
 
 // learn prepares a language to recognise what is said in the native one.
-func (t *tongue) learn(from *tongue) {
-	t.foreign = map[string]string{}
+func (l *tongue) learn(from *tongue) {
+	l.foreign = map[string]string{}
 	for key, of := range from.texts {
 		group, name, _ := strings.Cut(key, ".")
 		if slices.Contains(worded, group) {
-			t.foreign[group+"."+strings.ToLower(t.texts[key]["other"])] = name
+			l.foreign[group+"."+strings.ToLower(l.texts[key]["other"])] = name
 		}
 		if !strings.HasPrefix(key, saidByActions) {
 			continue
@@ -113,9 +113,9 @@ func (t *tongue) learn(from *tongue) {
 			return "(.+?)"
 		})
 		h.is = regexp.MustCompile("(?s)^" + pattern + "$")
-		t.heard = append(t.heard, h)
+		l.heard = append(l.heard, h)
 	}
-	slices.SortFunc(t.heard, func(a, b heard) int { // the more exact ones first
+	slices.SortFunc(l.heard, func(a, b heard) int { // the more exact ones first
 		return len(from.texts[b.key]["other"]) - len(from.texts[a.key]["other"])
 	})
 }
@@ -194,18 +194,18 @@ func languages(r *http.Request) []languageChoice {
 	return out
 }
 
-// tongue is the language of a day's page. A day without one speaks the native one.
-func (d day) tongue() *tongue {
-	if d.in == nil {
+// orNative is the language, which is the native one for a page without any.
+func (l *tongue) orNative() *tongue {
+	if l == nil {
 		return tongues()[0]
 	}
-	return d.in
+	return l
 }
 
 // t is the text of a key, with what belongs at {1}, {2} and so on. The first of these decides about
 // the plural.
-func (d day) t(key string, args ...any) string {
-	in := d.tongue()
+func (l *tongue) t(key string, args ...any) string {
+	in := l.orNative()
 	forms, known := in.texts[key]
 	if !known {
 		return key // a test finds it
@@ -221,28 +221,28 @@ func (d day) t(key string, args ...any) string {
 	}
 	return placeholder.ReplaceAllStringFunc(said, func(s string) string {
 		if n, _ := strconv.Atoi(s[1 : len(s)-1]); n >= 1 && n <= len(args) {
-			return d.written(args[n-1])
+			return l.written(args[n-1])
 		}
 		return s
 	})
 }
 
 // knows reports whether there is a text for a key.
-func (d day) knows(key string) bool { return d.tongue().texts[key] != nil }
+func (l *tongue) knows(key string) bool { return l.orNative().texts[key] != nil }
 
 // written is a value in a text.
-func (d day) written(value any) string {
+func (l *tongue) written(value any) string {
 	switch v := value.(type) {
 	case string:
 		return v
 	case float64:
-		return d.number(v)
+		return l.number(v)
 	}
 	return fmt.Sprint(value)
 }
 
 // form is the plural form of a number.
-func (t *tongue) form(of any) string {
+func (l *tongue) form(of any) string {
 	n, fraction := 0, ""
 	switch v := of.(type) {
 	case int:
@@ -254,7 +254,7 @@ func (t *tongue) form(of any) string {
 	}
 	f, _ := strconv.Atoi("0" + fraction)
 	digits := len(fraction)
-	switch plural.Cardinal.MatchPlural(language.Make(t.tag), n, digits, digits, f, f) {
+	switch plural.Cardinal.MatchPlural(language.Make(l.tag), n, digits, digits, f, f) {
 	case plural.Zero:
 		return "zero"
 	case plural.One:
@@ -271,26 +271,26 @@ func (t *tongue) form(of any) string {
 
 // word is what a value of data is called: "fridge" of the group place. One that nobody has thought of
 // stays what it is.
-func (d day) word(group, value string) string {
-	if key := group + "." + value; d.knows(key) {
-		return d.t(key)
+func (l *tongue) word(group, value string) string {
+	if key := group + "." + value; l.knows(key) {
+		return l.t(key)
 	}
 	return value
 }
 
 // words are several of a group, in a line.
-func (d day) words(group string, values []string) string {
+func (l *tongue) words(group string, values []string) string {
 	out := make([]string, len(values))
 	for i, value := range values {
-		out[i] = d.word(group, value)
+		out[i] = l.word(group, value)
 	}
 	return strings.Join(out, ", ")
 }
 
 // unword is what data has for a word of the groups, as somebody typed it.
-func (d day) unword(typed string, groups ...string) string {
+func (l *tongue) unword(typed string, groups ...string) string {
 	for _, group := range groups {
-		if value, ok := d.tongue().foreign[group+"."+strings.ToLower(strings.TrimSpace(typed))]; ok {
+		if value, ok := l.orNative().foreign[group+"."+strings.ToLower(strings.TrimSpace(typed))]; ok {
 			return value
 		}
 	}
@@ -298,9 +298,9 @@ func (d day) unword(typed string, groups ...string) string {
 }
 
 // unwords does so for several.
-func (d day) unwords(typed []string, group string) []string {
+func (l *tongue) unwords(typed []string, group string) []string {
 	for i := range typed {
-		typed[i] = d.unword(typed[i], group)
+		typed[i] = l.unword(typed[i], group)
 	}
 	return typed
 }
@@ -308,7 +308,7 @@ func (d day) unwords(typed []string, group string) []string {
 // says is what an action said, in the language of the page where that is one of the sentences that it
 // knows. Else it is as the action said it, but for its measure.
 func (d day) says(said string) string {
-	in := d.tongue()
+	in := d.orNative()
 	for _, h := range in.heard {
 		found := h.is.FindStringSubmatch(said)
 		if found == nil {
@@ -369,9 +369,9 @@ func (d day) swap(said string) string {
 }
 
 // pageTexts are those that the scripts of pages use, as JSON.
-func (d day) pageTexts() string {
+func pageTexts(l *tongue) string {
 	out := map[string]any{}
-	for key, forms := range d.tongue().texts {
+	for key, forms := range l.orNative().texts {
 		if name, ok := strings.CutPrefix(key, "js."); ok {
 			if out[name] = forms["other"]; len(forms) > 1 {
 				out[name] = forms

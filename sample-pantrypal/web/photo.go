@@ -164,7 +164,7 @@ func unreadPhoto(v *visit, err error) error {
 	if f.Code == fault.CallTooLarge {
 		code = f.Code
 	}
-	return v.fault(code, "fault.photo", v.day.says(why)).WithHint("%s", f.Hint).Because(err)
+	return failure(v, code, "fault.photo", v.day.says(why)).WithHint("%s", f.Hint).Because(err)
 }
 
 // keepPhoto keeps the photo of a form, as it arrives, and returns its file's id.
@@ -205,10 +205,10 @@ const defaultSet = "default"
 
 // photoFile serves a photo.
 func (s *site) photoFile(w http.ResponseWriter, r *http.Request) {
-	v := s.visit(w, r)
+	v := visitOf(s, w, r)
 	one, err := row[photo](v, "PantryPhoto", r.PathValue("id"))
 	if err == nil && one.FileID == nil {
-		err = v.fault(fault.NotFound, "photo.stale")
+		err = failure(v, fault.NotFound, "photo.stale")
 	}
 	if err != nil {
 		s.fail(v, err)
@@ -273,7 +273,7 @@ func reopen(v *visit) (done, error) {
 		return done{}, err
 	}
 	if d.Status != "dismissed" {
-		return done{}, v.fault(fault.Conflict, "fault.takenBack").WithRetry(fault.Fix)
+		return done{}, failure(v, fault.Conflict, "fault.takenBack").WithRetry(fault.Fix)
 	}
 	status := "open"
 	if d.Product != nil {

@@ -63,7 +63,7 @@ func photoOf(v *visit) ([]byte, error) {
 	file, _, err := v.FormFile("photo")
 	switch {
 	case errors.As(err, new(*http.MaxBytesError)):
-		return nil, v.unreadable(err)
+		return nil, unreadable(v, err)
 	case err != nil:
 		return nil, v.refuse("fault.noPhoto").WithHint("%s", v.day.t("hint.takeOne")).WithPath("/photo")
 	}

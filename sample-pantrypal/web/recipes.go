@@ -237,7 +237,7 @@ const maxPictured = 40
 
 // picture draws a recipe.
 func (s *site) picture(w http.ResponseWriter, r *http.Request) {
-	v := s.visit(w, r)
+	v := visitOf(s, w, r)
 	one, err := row[struct {
 		ID        string   `json:"id"`
 		Name      string   `json:"name"`

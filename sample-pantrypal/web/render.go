@@ -63,7 +63,7 @@ var functions = func() template.FuncMap {
 // functions are what templates call to speak, in the language of a day's page.
 func (d day) functions() template.FuncMap {
 	return template.FuncMap{
-		"t": d.t, "word": d.word, "words": d.words, "says": d.says, "swap": d.swap, "said": d.spokenAll, "pageTexts": d.pageTexts, "inside": d.inside,
+		"t": d.t, "word": d.word, "words": d.words, "says": d.says, "swap": d.swap, "said": d.spokenAll, "pageTexts": func() string { return pageTexts(d.tongue) }, "inside": d.inside,
 		"amount": d.amount, "num": d.number, "decimals": d.decimals, "money": d.money, "moneyPattern": d.moneyPattern,
 		"when": d.when, "on": d.on, "clock": d.clock, "urgency": d.urgency, "weekday": d.weekday, "listed": d.listed, "happened": d.happened,
 		"takes": func(of interface{ Takes(d day) string }) string { return of.Takes(d) },
@@ -97,7 +97,7 @@ var inBar = []string{"", "shopping", "week", "recipes", "meals"}
 func (s *site) render(v *visit, status int, name string, data any) {
 	section, _, _ := strings.Cut(strings.TrimPrefix(v.URL.Path, "/"), "/")
 	d := v.day
-	in := d.tongue()
+	in := d.orNative()
 	f := frame{Day: d, Language: in.tag, Native: in.tag == native, Path: "/" + section, Back: "/" + section, More: !slices.Contains(inBar, section), Stamp: s.stamp, Page: data}
 	if f.Path == "/shopping" {
 		f.Back = listPage(v.URL.Query().Get("list"))
@@ -135,48 +135,48 @@ func isID(s string) bool {
 func number(f float64) string { return strconv.FormatFloat(rounded(f), 'f', -1, 64) }
 
 // number writes a number as the language does.
-func (d day) number(f float64) string { return d.comma(number(f)) }
+func (l *tongue) number(f float64) string { return l.comma(number(f)) }
 
 // comma is a written number with the mark that the language has before decimals.
-func (d day) comma(number string) string {
-	return strings.Replace(number, ".", d.t("js.decimal"), 1)
+func (l *tongue) comma(number string) string {
+	return strings.Replace(number, ".", l.t("js.decimal"), 1)
 }
 
 // decimals is a price as a form has it, "" for none.
-func (d day) decimals(f *float64) string {
+func (l *tongue) decimals(f *float64) string {
 	if f == nil {
 		return ""
 	}
-	return d.comma(strconv.FormatFloat(*f, 'f', 2, 64))
+	return l.comma(strconv.FormatFloat(*f, 'f', 2, 64))
 }
 
 // amount writes how much of something there is, in the language of the page.
-func (d day) amount(f float64, unit string) string {
+func (l *tongue) amount(f float64, unit string) string {
 	text := amount(f, unit)
 	much, of, has := strings.Cut(text, " ")
 	if !has {
-		return d.comma(much)
+		return l.comma(much)
 	}
-	return d.comma(much) + d.unitOf(" "+of)
+	return l.comma(much) + l.unitOf(" "+of)
 }
 
 // unitOf is a unit as it is written behind a number, with the space before it.
-func (d day) unitOf(unit string) string {
+func (l *tongue) unitOf(unit string) string {
 	if unit == "" {
 		return ""
 	}
-	return " " + d.word("unit", unit[1:])
+	return " " + l.word("unit", unit[1:])
 }
 
 // quoted is what somebody typed, between the marks of the language.
-func (d day) quoted(typed string) string {
+func (l *tongue) quoted(typed string) string {
 	marked := strconv.Quote(typed)
-	return d.t("quoted", marked[1:len(marked)-1])
+	return l.t("quoted", marked[1:len(marked)-1])
 }
 
 // inside is a name as it stands within a sentence: not every language has small letters there.
-func (d day) inside(name string) string {
-	if d.t("grammar.names") == "small" {
+func (l *tongue) inside(name string) string {
+	if l.t("grammar.names") == "small" {
 		return strings.ToLower(name)
 	}
 	return name
@@ -296,8 +296,8 @@ func (d day) on(date string) string {
 }
 
 // date is a day with its weekday, and without its year.
-func (d day) date(at time.Time) string {
-	return d.t("date", d.t("weekday.short."+strconv.Itoa(int(at.Weekday()))), at.Day(), d.t("month."+strconv.Itoa(int(at.Month()))))
+func (l *tongue) date(at time.Time) string {
+	return l.t("date", l.t("weekday.short."+strconv.Itoa(int(at.Weekday()))), at.Day(), l.t("month."+strconv.Itoa(int(at.Month()))))
 }
 
 var isoDate = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}\b`)

@@ -154,7 +154,7 @@ func (v *visit) changedMeanwhile(id string, conflict error) error {
 	case l.BestBefore != nil:
 		now += ", " + v.day.t("lot.bestBefore", v.day.on(*l.BestBefore))
 	}
-	return v.fault(fault.Conflict, "fault.changed", l.Name, now).
+	return failure(v, fault.Conflict, "fault.changed", l.Name, now).
 		WithRetry(fault.Fix).WithHint("%s", v.day.t("hint.stillChange")).Because(conflict)
 }
 

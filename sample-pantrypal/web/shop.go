@@ -17,14 +17,14 @@ func (s *site) shopForm(path string, act func(*visit) (any, done, error)) {
 }
 
 func (s *site) answer(w http.ResponseWriter, r *http.Request, act func(*visit) (any, done, error)) {
-	v := s.visit(w, r)
+	v := visitOf(s, w, r)
 	scripted := strings.Contains(r.Header.Get("Accept"), "application/json")
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	var out any
 	var d done
 	err := r.ParseForm()
 	if err != nil {
-		err = v.unreadable(err)
+		err = unreadable(v, err)
 	} else {
 		out, d, err = act(v)
 	}

@@ -50,8 +50,8 @@ func Pages(app *framework.Instance) http.Handler {
 	s := &site{app: app, mux: http.NewServeMux(), assets: assets, stamp: digest(assets), templates: parse()}
 	s.routes()
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		v := s.visit(w, r)
-		s.fail(v, v.fault(fault.NotFound, "fault.page"))
+		v := visitOf(s, w, r)
+		s.fail(v, failure(v, fault.NotFound, "fault.page"))
 	})
 	pack, err := gzhttp.NewWrapper(gzhttp.ContentTypes(texts))
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *site) routes() {
 	s.mux.HandleFunc("GET /assets/{name}", s.asset)
 	s.mux.HandleFunc("GET /icons/{name}", icon)
 	s.mux.HandleFunc("GET /sw.js", s.worker)
-	s.mux.HandleFunc("GET /manifest.webmanifest", s.manifest)
+	s.mux.HandleFunc("GET /manifest.webmanifest", func(w http.ResponseWriter, r *http.Request) { manifest(s, w, r) })
 	s.post("/language", chooseLanguage)
 }
 
@@ -146,19 +146,19 @@ type visit struct {
 	day  day // read when it is asked for
 }
 
-// visit is a request with the language that it asks for.
-func (s *site) visit(w http.ResponseWriter, r *http.Request) *visit {
-	return &visit{Request: r, site: s, w: w, day: day{in: tongueOf(r)}}
+// visitOf is a request with the language that it asks for.
+func visitOf(s *site, w http.ResponseWriter, r *http.Request) *visit {
+	return &visit{Request: r, site: s, w: w, day: day{tongue: tongueOf(r)}}
 }
 
-// fault says what is wrong in the language of the pages.
-func (v *visit) fault(code fault.Code, key string, args ...any) *fault.Fault {
+// failure says what is wrong in the language of the pages.
+func failure(v *visit, code fault.Code, key string, args ...any) *fault.Fault {
 	return fault.New(code, v.day.t(key, args...))
 }
 
-// refuse is fault for what a form has wrong.
+// refuse is failure for what a form has wrong.
 func (v *visit) refuse(key string, args ...any) *fault.Fault {
-	return v.fault(fault.InvalidPayload, key, args...)
+	return failure(v, fault.InvalidPayload, key, args...)
 }
 
 // day is what pages need of the household.
@@ -168,13 +168,13 @@ type day struct {
 	Name     string  `json:"-"`
 	Currency string  `json:"-"`
 	zone     *time.Location
-	in       *tongue // nil is the native one
+	*tongue  // nil is the native one
 }
 
 // get serves a page that load has the content for.
 func (s *site) get(path, name string, load func(*visit) (any, error)) {
 	s.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
-		v := s.visit(w, r)
+		v := visitOf(s, w, r)
 		err := v.readDay()
 		var data any
 		if err == nil {
@@ -197,11 +197,11 @@ const maxForm = 64 << 10
 // post serves a form that act carries out.
 func (s *site) post(path string, act func(*visit) (done, error)) {
 	s.mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
-		v := s.visit(w, r)
+		v := visitOf(s, w, r)
 		if !strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
 			r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 			if err := r.ParseForm(); err != nil {
-				s.fail(v, v.unreadable(err))
+				s.fail(v, unreadable(v, err))
 				return
 			}
 		}
@@ -215,9 +215,9 @@ func (s *site) post(path string, act func(*visit) (done, error)) {
 }
 
 // unreadable is the fault of a form that cannot be read.
-func (v *visit) unreadable(err error) error {
+func unreadable(v *visit, err error) error {
 	if errors.As(err, new(*http.MaxBytesError)) {
-		return v.fault(fault.CallTooLarge, "fault.large").WithHint("%s", v.day.t("hint.less"))
+		return failure(v, fault.CallTooLarge, "fault.large").WithHint("%s", v.day.t("hint.less"))
 	}
 	return v.refuse("fault.unreadable").Because(err)
 }
@@ -401,11 +401,11 @@ func (s *site) asset(w http.ResponseWriter, r *http.Request) {
 
 // manifest serves what makes the pages an app. It names its language in the address, since browsers
 // ask for it without cookies.
-func (s *site) manifest(w http.ResponseWriter, r *http.Request) {
-	d := day{in: tongueOf(r)}
+func manifest(s *site, w http.ResponseWriter, r *http.Request) {
+	in := tongueOf(r)
 	for _, one := range tongues() {
 		if one.tag == r.URL.Query().Get("language") {
-			d.in = one
+			in = one
 		}
 	}
 	raw, err := fs.ReadFile(s.assets, "manifest.webmanifest")
@@ -413,7 +413,7 @@ func (s *site) manifest(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	out := manifestText.ReplaceAllStringFunc(string(raw), func(key string) string { return d.t(strings.Trim(key, "%")) })
+	out := manifestText.ReplaceAllStringFunc(string(raw), func(key string) string { return in.t(strings.Trim(key, "%")) })
 	head := w.Header()
 	head.Set("Cache-Control", "private, max-age=86400")
 	head.Set("Content-Type", "application/manifest+json")

@@ -21,7 +21,7 @@ import (
 
 // german is a day on a German page.
 func german() day {
-	return day{Today: "2026-11-30", Currency: "EUR", in: tongues()[1]}
+	return day{Today: "2026-11-30", Currency: "EUR", tongue: tongues()[1]}
 }
 
 // Each language has the same texts, with the same places in them, and the plural forms that it needs.
@@ -152,7 +152,7 @@ func TestTextsAreAskedFor(t *testing.T) {
 // ends with a dot is the start of several.
 func askedInGo(t *testing.T) map[string]string {
 	t.Helper()
-	takes := map[string]int{"t": 0, "knows": 0, "refuse": 0, "fault": 1}
+	takes := map[string]int{"t": 0, "knows": 0, "refuse": 0, "failure": 2}
 	out := map[string]string{}
 	for name, source := range sources(t, ".", ".go") {
 		if strings.HasSuffix(name, "_test.go") {
@@ -165,11 +165,14 @@ func askedInGo(t *testing.T) map[string]string {
 			if !ok {
 				return true
 			}
-			of, ok := call.Fun.(*ast.SelectorExpr)
-			if !ok {
-				return true
+			called := ""
+			switch of := call.Fun.(type) {
+			case *ast.SelectorExpr:
+				called = of.Sel.Name
+			case *ast.Ident:
+				called = of.Name
 			}
-			at, ok := takes[of.Sel.Name]
+			at, ok := takes[called]
 			if !ok || len(call.Args) <= at {
 				return true
 			}
@@ -255,7 +258,7 @@ func TestGermanIsWrittenAsGermansDo(t *testing.T) {
 	}
 	require.Equal(t, "peanuts", d.unword(" Erdnüsse", "allergen"))
 	require.Equal(t, "Pilze", d.unword("Pilze", "allergen"))
-	require.Equal(t, "100 CHF", strings.Replace(day{in: d.in, Currency: "CHF"}.money(100), ",00", "", 1))
+	require.Equal(t, "100 CHF", strings.Replace(day{tongue: d.tongue, Currency: "CHF"}.money(100), ",00", "", 1))
 	require.Equal(t, "peanuts", day{}.unword("peanuts", "allergen"))
 }
 

@@ -137,7 +137,7 @@ func week(v *visit) (any, error) {
 	from := today
 	if text := v.URL.Query().Get("from"); text != "" {
 		if from, err = time.Parse(time.DateOnly, text); err != nil {
-			return nil, v.day.noDay(text)
+			return nil, noDay(v.day.tongue, text)
 		}
 	}
 	date := func(n int) string { return from.AddDate(0, 0, n).Format(time.DateOnly) }
@@ -165,8 +165,8 @@ func week(v *visit) (any, error) {
 	return p, nil
 }
 
-func (d day) noDay(text string) error {
-	return fault.New(fault.InvalidPayload, d.t("fault.day", d.quoted(fault.Clip(text, 20))))
+func noDay(l *tongue, text string) error {
+	return fault.New(fault.InvalidPayload, l.t("fault.day", l.quoted(fault.Clip(text, 20))))
 }
 
 // maxAhead is how many days ahead a meal is planned, as the actions have it.
@@ -185,7 +185,7 @@ func (d day) admit(date string) error {
 	n, ok := d.left(date)
 	switch {
 	case !ok:
-		return d.noDay(date)
+		return noDay(d.tongue, date)
 	case n < 0:
 		return fault.New(fault.InvalidPayload, d.t("fault.past", d.on(date))).WithPath("/date")
 	case n > maxAhead:
@@ -211,7 +211,7 @@ func planWeek(v *visit) (done, error) {
 	}
 	if start, _ := in["start"].(string); start != "" {
 		if _, err := time.Parse(time.DateOnly, start); err != nil {
-			return done{}, v.day.noDay(start)
+			return done{}, noDay(v.day.tongue, start)
 		}
 		if start < v.day.Today {
 			delete(in, "start")

@@ -10,9 +10,9 @@ import (
 )
 
 // noun is what n rows of an entity are called.
-func (d day) noun(entity string, n int) string {
-	if key := "noun." + entity; d.knows(key) {
-		return d.t(key, n)
+func (l *tongue) noun(entity string, n int) string {
+	if key := "noun." + entity; l.knows(key) {
+		return l.t(key, n)
 	}
 	if n == 1 {
 		return inWords(entity)
