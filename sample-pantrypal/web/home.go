@@ -2,6 +2,7 @@ package web
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/run/approve"
@@ -142,7 +143,7 @@ func (p *homePage) tonight(v *visit) error {
 	if _, err := v.action("tonight", map[string]any{"count": ideasAsked}, &out); err != nil {
 		return err
 	}
-	p.Ideas, p.Note = out.Suggestions, v.day.says(out.Note)
+	p.Ideas, p.Note = out.Suggestions, v.day.spokenAll(strings.SplitAfter(out.Note, `". `), "")
 	if out.Planned != nil {
 		if err := p.dishes(v); err != nil {
 			return err

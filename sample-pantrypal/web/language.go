@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -116,7 +117,14 @@ func (l *tongue) learn(from *tongue) {
 		l.heard = append(l.heard, h)
 	}
 	slices.SortFunc(l.heard, func(a, b heard) int { // the more exact ones first
-		return len(from.texts[b.key]["other"]) - len(from.texts[a.key]["other"])
+		one, other := from.texts[a.key]["other"], from.texts[b.key]["other"]
+		if starts := strings.HasPrefix(one, "{"); starts != strings.HasPrefix(other, "{") {
+			if starts {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Or(len(other)-len(one), cmp.Compare(one, other))
 	})
 }
 
@@ -316,7 +324,7 @@ func (d day) says(said string) string {
 		}
 		args := make([]any, 9)
 		for i, n := range h.order {
-			args[n-1] = d.spoken(found[i+1])
+			args[n-1] = d.part(found[i+1])
 		}
 		return d.t(h.key, args...)
 	}
@@ -324,6 +332,11 @@ func (d day) says(said string) string {
 		return said
 	}
 	return d.spoken(said)
+}
+
+// part is what was put into something that an action said: it may be sentences again.
+func (d day) part(said string) string {
+	return d.spokenAll(strings.Split(said, "; "), "; ")
 }
 
 // spoken is a part of what an action said: a word of data, a day, or how much of something.
