@@ -206,6 +206,7 @@ func (l *tongue) field(name string) string {
 func (d day) value(field string, raw json.RawMessage) string {
 	text := plain(raw)
 	var several []string
+	var people []member
 	switch {
 	case slices.Contains(enumerated, field), text == "true", text == "false":
 		return d.word("value", text)
@@ -216,8 +217,29 @@ func (d day) value(field string, raw json.RawMessage) string {
 			several[i] = d.spoken(one)
 		}
 		return strings.Join(several, ", ")
+	case d.orNative().tag != native && field == "members" && json.Unmarshal(raw, &people) == nil:
+		several = nil // what was tried before has left something
+		for _, one := range people {
+			several = append(several, d.person(one))
+		}
+		return strings.Join(several, "; ")
 	}
 	return d.plain(raw)
+}
+
+// person is somebody who eats here, in words.
+func (l *tongue) person(m member) string {
+	said := []string{m.Name, l.t("portions", m.Portion)}
+	if m.Diet != "" && m.Diet != "none" {
+		said = append(said, l.word("diet", m.Diet))
+	}
+	if len(m.Allergies) > 0 {
+		said = append(said, l.t("household.allergic", l.words("allergen", m.Allergies)))
+	}
+	if len(m.Dislikes) > 0 {
+		said = append(said, l.t("household.dislikes")+": "+strings.Join(m.Dislikes, ", "))
+	}
+	return strings.Join(said, ", ")
 }
 
 // enumerated are the fields that have one of a few values.

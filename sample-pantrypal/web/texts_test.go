@@ -256,6 +256,9 @@ func TestGermanIsWrittenAsGermansDo(t *testing.T) {
 	} {
 		require.Equal(t, want, got)
 	}
+	require.Equal(t, "Alex, 0,5 Portionen, vegan, Allergisch gegen Erdnüsse; Robin, 1 Portion, Mag nicht: Rosinen", d.value("members", []byte(`[{"name":"Alex","portion":0.5,"diet":"vegan","allergies":["peanuts"]},{"name":"Robin","portion":1,"dislikes":["Rosinen"]}]`)))
+	require.Equal(t, "Abendessen, Mittagessen", d.value("mealTypes", []byte(`["dinner","lunch"]`)))
+	require.Equal(t, `["dinner"]`, day{}.value("mealTypes", []byte(`["dinner"]`)))
 	require.Equal(t, "peanuts", d.unword(" Erdnüsse", "allergen"))
 	require.Equal(t, "Pilze", d.unword("Pilze", "allergen"))
 	require.Equal(t, "100 CHF", strings.Replace(day{tongue: d.tongue, Currency: "CHF"}.money(100), ",00", "", 1))
