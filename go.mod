@@ -51,7 +51,7 @@ require (
 	golang.org/x/oauth2 v0.37.0 // PKCE and the token endpoint, in framework/internal/oauth and plugins/upstream/internal/signin only
 	golang.org/x/sync v0.24.0 // one refresh of a token for all calls that need it
 	golang.org/x/sys v0.49.0 // seccomp, rlimits, file locks
-	golang.org/x/text v0.43.0 // jsonschema's messages; accents in names of food
+	golang.org/x/text v0.43.0 // jsonschema's messages; accents in names of food; plurals and languages of pages
 	golang.org/x/tools v0.52.0 // entgen looks at an app's schema package
 	google.golang.org/grpc v1.85.0 // go-plugin's transport
 	google.golang.org/protobuf v1.36.12

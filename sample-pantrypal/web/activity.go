@@ -34,22 +34,16 @@ type record struct {
 	What string // in words
 }
 
-// Happened is what it changed, in words.
-func (r record) Happened() string { return happened(r.Changes) }
-
 // Undoable reports whether there is something to undo.
 func (r record) Undoable() bool { return r.Committed && len(r.Changes) > 0 }
 
-// surfaces are the places that calls come from, in words.
-var surfaces = map[string]string{"mcp": "an agent", "app": "these pages", "rest": "a program", "run": "the command line"}
-
-// Who says who it was.
-func (r record) Who() string {
-	where := cmp.Or(surfaces[r.Surface], r.Surface)
+// Who says who it was, and from where the call came.
+func (r record) Who(d day) string {
+	where := d.word("surface", r.Surface)
 	if r.Subject == "" || r.Subject == "local" {
 		return title(where)
 	}
-	return r.Subject + " by " + where
+	return d.t("run.by", r.Subject, where)
 }
 
 type activityPage struct {
@@ -71,7 +65,7 @@ func activity(v *visit) (any, error) {
 	p := &activityPage{}
 	if plans, err := s.app.Plans().WaitingPlans(v.Context(), principal(v.Context())); err == nil { // whoever may not decide has none
 		for _, one := range plans {
-			p.Waiting = append(p.Waiting, &waitingPlan{one.ID, one.Request.Principal.Subject, s.words(one.Request.Operation, one.Request.Tool, one.Counts()), summed(one), one.Created})
+			p.Waiting = append(p.Waiting, &waitingPlan{one.ID, one.Request.Principal.Subject, s.words(v.day, one.Request.Operation, one.Request.Tool, one.Counts()), summed(v.day, one), one.Created})
 		}
 	}
 	view := s.app.View(principal(v.Context()), exposure.Understands)
@@ -87,7 +81,7 @@ func activity(v *visit) (any, error) {
 		if r.DryRun { // it shows what would change, such as before an undo
 			continue
 		}
-		r.What = s.words(r.Operation, r.Tool, r.Changes)
+		r.What = s.words(v.day, r.Operation, r.Tool, r.Changes)
 		p.Runs = append(p.Runs, r)
 	}
 	p.Next = page.Next
@@ -95,35 +89,38 @@ func activity(v *visit) (any, error) {
 }
 
 // summed is what a plan would do, in numbers.
-func summed(one *approve.Plan) string {
-	return cmp.Or(capital(happened(one.Counts())), counted(one.Summary()))
+func summed(d day, one *approve.Plan) string {
+	return cmp.Or(capital(d.happened(one.Counts())), d.counted(one.Summary()))
 }
 
 // undoID is the operation that undoes runs.
 var undoID = catalog.CodeID("koan", "undo")
 
 // words is what an operation did or would do, for people.
-func (s *site) words(operation, tool string, changes []store.ChangeCount) string {
+func (s *site) words(d day, operation, tool string, changes []store.ChangeCount) string {
 	id, err := catalog.ParseID(operation)
 	if err != nil {
 		return tool
 	}
 	switch {
 	case id == undoID:
-		return "Undo"
+		return d.t("do.undo")
 	case id.Kind == catalog.KindCode:
-		return "A script"
+		return d.t("run.script")
 	}
 	if id.Kind == catalog.KindEntity {
 		entity := id.Owner
 		if s.app.Snapshot().Resource(entity) == nil && len(changes) > 0 { // a write on a condition names none
 			entity = changes[0].Entity
 		}
-		if did := deed(entity, changes); did != "" {
+		if did := d.deed(entity, changes); did != "" {
 			return did
 		}
 	}
 	if op := s.app.Snapshot().Operation(id); op != nil {
+		if name := "action." + id.Op; id.Kind == catalog.KindAction && d.knows(name) {
+			return d.t(name)
+		}
 		return op.Title
 	}
 	return tool
@@ -152,7 +149,7 @@ func (s *site) run(v *visit) (any, error) {
 		return nil, err
 	}
 	p := &runPage{record: one}
-	p.What = s.words(p.Operation, p.Tool, p.Changes)
+	p.What = s.words(v.day, p.Operation, p.Tool, p.Changes)
 	if !p.Undoable() {
 		return p, nil
 	}
@@ -177,11 +174,11 @@ func (s *site) find(v *visit, id string) (record, error) {
 	view := s.app.View(principal(v.Context()), exposure.Understands)
 	report := s.app.Snapshot().Document(catalog.RunReportURI)
 	if report == nil {
-		return one, fault.New(fault.CapabilityUnsupported, "This app keeps no journal of its runs.")
+		return one, failure(v, fault.CapabilityUnsupported, "fault.noJournal")
 	}
 	raw, err := report.Read(v.Context(), view, id)
 	if isMissing(err) {
-		return one, fault.New(fault.NotFound, "This is not kept any more.").WithHint("What happened is kept for a while, and shown to whoever did it.").Because(err)
+		return one, failure(v, fault.NotFound, "fault.forgotten").WithHint("%s", v.day.t("hint.forgotten")).Because(err)
 	}
 	if err != nil {
 		return one, err
@@ -260,8 +257,8 @@ func (s *site) approve(v *visit, id string) (run, next string, err error) {
 func (s *site) findPlan(v *visit, id string) (*approve.Plan, error) {
 	one, err := s.app.Plans().FindPlan(v.Context(), id, principal(v.Context()))
 	if isMissing(err) {
-		err = fault.New(fault.NotFound, "There is no such change to agree to.").
-			WithHint("It may have been forgotten: what nobody decides about is kept for a few days. Ask for it again.").Because(err)
+		err = failure(v, fault.NotFound, "fault.noPlan").
+			WithHint("%s", v.day.t("hint.noPlan")).Because(err)
 	}
 	return one, err
 }
@@ -274,7 +271,7 @@ func (s *site) verdict(v *visit, one *approve.Plan) approve.Verdict {
 // unfit says why a plan that waits cannot be carried out any more; nil if it can.
 func (s *site) unfit(v *visit, one *approve.Plan) error {
 	if err := s.app.Plans().Admit(v.Context(), s.verdict(v, one)); fault.CodeOf(err) == fault.PlanStale {
-		return fault.New(fault.PlanStale, "PantryPal is another one now than when this was asked for.").WithHint("Ask for it again.").Because(err)
+		return failure(v, fault.PlanStale, "fault.stale").WithHint("%s", v.day.t("hint.askAgain")).Because(err)
 	}
 	var in struct{ RunID, OnConflict string }
 	if one.Request.Operation != undoID.String() || json.Unmarshal(one.Request.Input, &in) != nil || in.OnConflict == "skip" {
@@ -316,8 +313,8 @@ func (s *site) plan(v *visit) (any, error) {
 		return nil, err
 	}
 	p := &planPage{
-		Does: does, ID: one.ID, State: string(one.State), What: s.words(one.Request.Operation, one.Request.Tool, one.Counts()), Subject: one.Request.Principal.Subject,
-		Summary: summed(one), Created: one.Created, Expires: one.Expires, Rows: changed,
+		Does: does, ID: one.ID, State: string(one.State), What: s.words(v.day, one.Request.Operation, one.Request.Tool, one.Counts()), Subject: one.Request.Principal.Subject,
+		Summary: summed(v.day, one), Created: one.Created, Expires: one.Expires, Rows: changed,
 		MayDecide: mayDecide(v), Back: v.back(""), Waits: one.State == approve.PlanWaiting,
 	}
 	for _, c := range one.Counts() {
@@ -345,7 +342,7 @@ func decide(v *visit) (done, error) {
 		}
 		return done{to: v.back("/activity")}, err
 	}
-	return done{}, fault.New(fault.InvalidPayload, "The form has nothing to do.")
+	return done{}, v.refuse("fault.nothing")
 }
 
 // afterPlan is the page on which one sees what a plan's call did.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -50,16 +49,16 @@ func describe(v *visit, changes []store.Change) ([]changedRow, error) {
 		if len(row) == 0 {
 			row = before
 		}
-		r := changedRow{Kind: noun(c.Entity, 1), Action: string(c.Action), Name: known.of(v.day, row)}
+		r := changedRow{Kind: v.day.noun(c.Entity, 1), Action: string(c.Action), Name: known.of(v.day, row)}
 		names := maps.Clone(before)
 		maps.Copy(names, after)
 		for _, name := range slices.Sorted(maps.Keys(names)) {
 			if name == "id" || name == "version" || bytes.Equal(before[name], after[name]) {
 				continue
 			}
-			f := changedField{Name: inWords(name), Before: v.day.plain(before[name]), After: v.day.plain(after[name])}
+			f := changedField{Name: v.day.field(name), Before: v.day.value(name, before[name]), After: v.day.value(name, after[name])}
 			if of, refers := strings.CutSuffix(name, "Id"); refers {
-				f = changedField{inWords(of), known[plain(before[name])], known[plain(after[name])]}
+				f = changedField{v.day.field(of), known[plain(before[name])], known[plain(after[name])]}
 			}
 			if f.Before != f.After {
 				r.Fields = append(r.Fields, f)
@@ -135,18 +134,18 @@ func inWords(name string) string { return strings.ReplaceAll(catalog.Kebab(name)
 var entityCount = regexp.MustCompile(`\b(\d+) ([A-Z]\w+)`)
 
 // counted has the counts of a plan's summary in words: "6 PlannedMeal" are 6 planned meals.
-func counted(summary string) string {
+func (l *tongue) counted(summary string) string {
 	return title(entityCount.ReplaceAllStringFunc(summary, func(s string) string {
 		n, entity, _ := strings.Cut(s, " ")
 		if n == "1" {
-			return n + " " + noun(entity, 1)
+			return n + " " + l.noun(entity, 1)
 		}
-		return n + " " + noun(entity, 2)
+		return n + " " + l.noun(entity, 2)
 	}))
 }
 
 // happened is what a run changed, in words.
-func happened(changes []store.ChangeCount) string {
+func (l *tongue) happened(changes []store.ChangeCount) string {
 	var parts []string
 	others := slices.ContainsFunc(changes, func(c store.ChangeCount) bool { return !slices.Contains(followers, c.Entity) })
 	for _, c := range changes {
@@ -155,14 +154,14 @@ func happened(changes []store.ChangeCount) string {
 		}
 		where := ""
 		if c.Set != defaultSet && c.Set != "" {
-			where = " in " + c.Set
+			where = l.t("happened.in", c.Set)
 		}
 		for _, did := range []struct {
 			n    int
-			verb string
+			kind string
 		}{{c.Created, "added"}, {c.Updated, "changed"}, {c.Deleted, "removed"}} {
 			if did.n > 0 {
-				parts = append(parts, fmt.Sprintf("%d %s %s%s", did.n, noun(c.Entity, did.n), did.verb, where))
+				parts = append(parts, l.t("happened."+did.kind, did.n, l.noun(c.Entity, did.n))+where)
 			}
 		}
 	}
@@ -170,49 +169,81 @@ func happened(changes []store.ChangeCount) string {
 }
 
 // deed is what a run did to the rows of an entity, as a heading; "" is for nothing.
-func deed(entity string, changes []store.ChangeCount) string {
+func (l *tongue) deed(entity string, changes []store.ChangeCount) string {
 	var all store.ChangeCount
 	for _, c := range changes {
 		if c.Entity == entity {
 			all.Created, all.Updated, all.Deleted = all.Created+c.Created, all.Updated+c.Updated, all.Deleted+c.Deleted
 		}
 	}
-	kind, n := 0, all.Created
+	kind, n := "add", all.Created
 	switch {
 	case all.Deleted > 0:
-		kind, n = 2, all.Deleted
+		kind, n = "remove", all.Deleted
 	case all.Created == 0 && all.Updated > 0:
-		kind, n = 1, all.Updated
+		kind, n = "change", all.Updated
 	case all.Updated > 0:
 		n += all.Updated
 	}
 	if n == 0 {
 		return ""
 	}
-	if in, ok := headings[entity]; ok {
-		what := in.one
-		if n > 1 {
-			what = fmt.Sprintf("%d %s", n, in.several)
-		}
-		return fmt.Sprintf(in.did[kind], what)
+	if key := "heading." + kind + "." + entity; l.knows(key) {
+		return l.t(key, n)
 	}
-	verb := [3]string{"Add", "Change", "Remove"}[kind]
-	if n == 1 {
-		return verb + " a " + noun(entity, 1)
-	}
-	return fmt.Sprintf("%s %d %s", verb, n, noun(entity, n))
+	return l.t("heading."+kind, n, l.noun(entity, n))
 }
 
-// headings say what is done to the rows that a family has most to do with: added, changed, removed.
-var headings = map[string]struct {
-	one, several string
-	did          [3]string
-}{
-	"PantryItem":   {"something", "things", [3]string{"Put %s into the house", "Change %s in the house", "Take %s out of the house"}},
-	"ShoppingItem": {"something", "things", [3]string{"Put %s on the shopping list", "Change %s on the shopping list", "Take %s off the shopping list"}},
-	"PlannedMeal":  {"a meal", "meals", [3]string{"Plan %s", "Change %s", "Take %s off the plan"}},
-	"Household":    {"the household", "households", [3]string{"Add %s", "Change %s", "Remove %s"}},
+// field is the name of a field as people write it.
+func (l *tongue) field(name string) string {
+	if key := "field." + name; l.knows(key) {
+		return l.t(key)
+	}
+	return inWords(name)
 }
+
+// value is the value of a field as people read it. What a row can be only one of has a name.
+func (d day) value(field string, raw json.RawMessage) string {
+	text := plain(raw)
+	var several []string
+	var people []member
+	switch {
+	case slices.Contains(enumerated, field), text == "true", text == "false":
+		return d.word("value", text)
+	case field == "aisle", field == "unit", field == "diet":
+		return d.word(field, text)
+	case d.orNative().tag != native && json.Unmarshal(raw, &several) == nil && len(several) > 0:
+		for i, one := range several {
+			several[i] = d.spoken(one)
+		}
+		return strings.Join(several, ", ")
+	case d.orNative().tag != native && field == "members" && json.Unmarshal(raw, &people) == nil:
+		several = nil // what was tried before has left something
+		for _, one := range people {
+			several = append(several, d.person(one))
+		}
+		return strings.Join(several, "; ")
+	}
+	return d.plain(raw)
+}
+
+// person is somebody who eats here, in words.
+func (l *tongue) person(m member) string {
+	said := []string{m.Name, l.t("portions", m.Portion)}
+	if m.Diet != "" && m.Diet != "none" {
+		said = append(said, l.word("diet", m.Diet))
+	}
+	if len(m.Allergies) > 0 {
+		said = append(said, l.t("household.allergic", l.words("allergen", m.Allergies)))
+	}
+	if len(m.Dislikes) > 0 {
+		said = append(said, l.t("household.dislikes")+": "+strings.Join(m.Dislikes, ", "))
+	}
+	return strings.Join(said, ", ")
+}
+
+// enumerated are the fields that have one of a few values.
+var enumerated = []string{"status", "place", "reason", "kind", "mealType", "source", "difficulty", "origin", "state"}
 
 // plain is a value as people read it, a day and a time where the household is.
 func (d day) plain(raw json.RawMessage) string {

@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -194,10 +195,10 @@ func ceiling(f float64) float64 {
 }
 
 // monthName shortens a month such as 2026-03.
-func monthName(month string) string {
+func (l *tongue) monthName(month string) string {
 	at, err := time.Parse("2006-01", month)
 	if err != nil {
 		return month
 	}
-	return at.Format("Jan")
+	return l.t("month." + strconv.Itoa(int(at.Month())))
 }

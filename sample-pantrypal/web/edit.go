@@ -8,7 +8,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/sample-pantrypal/quantity"
 )
 
@@ -35,9 +34,6 @@ var (
 	recipeDiets = []string{"vegan", "vegetarian", "pescatarian", "gluten-free", "dairy-free"}
 )
 
-// ours is what a recipe of the household's own is called after the one that it was made of.
-const ours = ", our way"
-
 func editRecipe(v *visit) (any, error) {
 	r, err := row[recipeText](v, "Recipe", v.PathValue("id"))
 	if err != nil {
@@ -49,7 +45,7 @@ func editRecipe(v *visit) (any, error) {
 	}
 	p := &editPage{Recipe: r, Name: r.Name, Own: r.Origin != "catalogue", Steps: strings.Join(r.Steps, "\n\n"), Meals: choicesOf(recipeMeals, r.MealTypes), Diets: choicesOf(recipeDiets, r.DietaryTags)}
 	if !p.Own {
-		p.Name += ours
+		p.Name = v.day.t("edit.ours", p.Name) // after the one that it is made of
 	}
 	texts := make([]string, len(lines))
 	for i, l := range lines {
@@ -112,18 +108,18 @@ func changeRecipe(v *visit) (done, error) {
 		"meals": append([]string{}, v.PostForm["meals"]...), "diets": append([]string{}, v.PostForm["diets"]...), "tags": append([]string{}, listed(v.FormValue("tags"))...),
 	}
 	if len(in["ingredients"].([]string)) == 0 {
-		return done{}, fault.New(fault.InvalidPayload, "The recipe has no ingredients.").WithPath("/ingredients")
+		return done{}, v.refuse("fault.noIngredients").WithPath("/ingredients")
 	}
 	v.texts(in, "name")
 	if in["name"] == nil {
-		return done{}, fault.New(fault.InvalidPayload, "The recipe has no name.").WithPath("/name")
+		return done{}, v.refuse("fault.noRecipeName").WithPath("/name")
 	}
 	if err := v.numbers(in, "servings", "prepMinutes", "cookMinutes"); err != nil {
 		return done{}, err
 	}
 	for _, name := range []string{"servings", "prepMinutes", "cookMinutes"} {
 		if n, sent := in[name].(float64); sent && n != math.Trunc(n) {
-			return done{}, fault.Newf(fault.InvalidPayload, "%s is not a whole number.", number(n)).WithPath("/" + name)
+			return done{}, v.refuse("fault.whole", n).WithPath("/" + name)
 		}
 	}
 	var out struct {

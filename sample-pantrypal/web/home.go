@@ -2,6 +2,7 @@ package web
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/run/approve"
@@ -142,7 +143,7 @@ func (p *homePage) tonight(v *visit) error {
 	if _, err := v.action("tonight", map[string]any{"count": ideasAsked}, &out); err != nil {
 		return err
 	}
-	p.Ideas, p.Note = out.Suggestions, out.Note
+	p.Ideas, p.Note = out.Suggestions, v.day.spokenAll(strings.SplitAfter(out.Note, `". `), "")
 	if out.Planned != nil {
 		if err := p.dishes(v); err != nil {
 			return err
@@ -164,7 +165,7 @@ func (p *homePage) tonight(v *visit) error {
 
 // dishes reads what is planned for tonight, the meal first and what is eaten beside it after that.
 func (p *homePage) dishes(v *visit) error {
-	all, err := rows[meal](v, "PlannedMeal", query{"filter": query{"date": v.day.Today, "mealType": "dinner", "status": query{"$ne": "skipped"}}, "sort": "id", "with": "recipe"}, maxDishes)
+	all, err := mealsOf(v, query{"filter": query{"date": v.day.Today, "mealType": "dinner", "status": query{"$ne": "skipped"}}, "sort": "id"}, maxDishes)
 	if err != nil || len(all) == 0 {
 		return err
 	}

@@ -12,11 +12,13 @@ import (
 // morePage leads to what the bar of a phone has no room for.
 type morePage struct {
 	Codes, Waiting int
+	Languages      []languageChoice
+	Chosen         bool // one of them; else the browser decides
 }
 
 func more(v *visit) (any, error) {
 	codes, err := v.count("Detection", query{"status": "open"})
-	return &morePage{codes, v.site.waiting(v)}, err
+	return &morePage{codes, v.site.waiting(v), languages(v.Request), chosenTongue(v.Request) != nil}, err
 }
 
 // homeRow is the household. Its members are sent back as they are but for the one that changes.
@@ -66,7 +68,7 @@ func changeHome(v *visit) (done, error) {
 	}
 	for _, name := range []string{"weekdayMinutes", "weekendMinutes"} {
 		if n, sent := in[name].(float64); sent && n != math.Trunc(n) {
-			return done{}, fault.Newf(fault.InvalidPayload, "%s is not a whole number of minutes.", number(n)).WithPath("/" + name)
+			return done{}, v.refuse("fault.wholeMinutes", n).WithPath("/" + name)
 		}
 	}
 	run, err := v.patch("Household", "household", in)
@@ -82,7 +84,7 @@ func changeMember(v *visit) (done, error) {
 	was := v.FormValue("was")
 	at := slices.IndexFunc(h.Members, func(m member) bool { return m.Name == was })
 	if was != "" && at < 0 {
-		return done{}, fault.Newf(fault.Conflict, "%s is not of the household any more.", was).WithRetry(fault.Fix)
+		return done{}, failure(v, fault.Conflict, "fault.noMember", was).WithRetry(fault.Fix)
 	}
 	if v.FormValue("do") == "remove" {
 		h.Members = slices.Delete(h.Members, max(at, 0), at+1)
@@ -107,9 +109,9 @@ func (v *visit) member() (member, error) {
 	if err := v.numbers(in, "portion"); err != nil {
 		return member{}, err
 	}
-	m := member{Name: strings.TrimSpace(v.FormValue("name")), Portion: in["portion"].(float64), Diet: v.FormValue("diet"), Allergies: listed(v.FormValue("allergies")), Dislikes: listed(v.FormValue("dislikes"))}
+	m := member{Name: strings.TrimSpace(v.FormValue("name")), Portion: in["portion"].(float64), Diet: v.FormValue("diet"), Allergies: v.day.unwords(listed(v.FormValue("allergies")), "allergen"), Dislikes: listed(v.FormValue("dislikes"))}
 	if m.Name == "" {
-		return m, fault.New(fault.InvalidPayload, "The form has no name.").WithPath("/name")
+		return m, v.refuse("fault.noName").WithPath("/name")
 	}
 	return m, nil
 }
@@ -160,7 +162,7 @@ func addRule(v *visit) (done, error) {
 	}
 	for kind, needs := range map[string]string{"no-repeat": "days", "max-minutes": "minutes", "want": "what", "avoid": "what"} {
 		if in["kind"] == kind && strings.TrimSpace(v.FormValue(needs)) == "" {
-			return done{}, fault.New(fault.InvalidPayload, "The form does not say what the rule is about.").WithPath("/" + needs)
+			return done{}, v.refuse("fault.noRule").WithPath("/" + needs)
 		}
 	}
 	switch in["kind"] {
@@ -176,34 +178,37 @@ func addRule(v *visit) (done, error) {
 		}
 	}
 	if in["name"] == nil {
-		in["name"] = ruleName(in)
+		in["name"] = ruleName(v.day.tongue, in)
+	}
+	if what, sent := in["what"].(string); sent {
+		in["what"] = v.day.unword(what, "diet", "tag", "cuisine", "aisle")
 	}
 	run, err := v.submit(catalog.EntityID("PlanRule", "upsert"), map[string]any{"model": in}, nil)
 	return done{"/rules", "changed", run}, err
 }
 
-// ruleName is a rule in words.
-func ruleName(in map[string]any) string {
+// ruleName is a rule in words, as somebody typed them.
+func ruleName(l *tongue, in map[string]any) string {
 	text := func(name string) string { s, _ := in[name].(string); return s }
-	n := func(name string) string { f, _ := in[name].(float64); return number(f) }
+	n := func(name string) float64 { f, _ := in[name].(float64); return f }
 	name := ""
 	switch in["kind"] {
 	case "want":
 		name = capital(text("what"))
 	case "avoid":
-		name = "No " + text("what")
+		name = l.t("rule.no", text("what"))
 	case "no-repeat":
-		name = "Nothing twice in " + n("days") + " days"
+		name = l.t("rule.twice", n("days"))
 	case "max-minutes":
-		name = "At most " + n("minutes") + " minutes"
+		name = l.t("rule.minutes", n("minutes"))
 	}
 	sent, _ := in["weekdays"].([]string)
-	days := slices.Clone(sent)
-	for i, d := range days {
-		days[i] = capital(d)
+	days := make([]string, len(sent))
+	for i, on := range sent {
+		days[i] = capital(l.word("weekday", on))
 	}
 	if len(days) > 0 {
-		name += " on " + strings.Join(days, ", ")
+		name = l.t("rule.on", name, strings.Join(days, ", "))
 	}
 	return name
 }
@@ -218,7 +223,7 @@ func changeRule(v *visit) (done, error) {
 	case "remove":
 		run, err = v.submit(catalog.EntityID("PlanRule", "delete"), map[string]any{"id": v.PathValue("id")}, nil)
 	default:
-		err = fault.New(fault.InvalidPayload, "The form has nothing to do.")
+		err = v.refuse("fault.nothing")
 	}
 	return done{"/rules", "changed", run}, err
 }
@@ -245,10 +250,10 @@ func stores(v *visit) (any, error) {
 
 // changeStore changes what is known of a store: one that is called new is added.
 func changeStore(v *visit) (done, error) {
-	in := map[string]any{"aisles": listed(strings.ReplaceAll(v.FormValue("aisles"), "\n", ","))}
+	in := map[string]any{"aisles": v.day.unwords(listed(strings.ReplaceAll(v.FormValue("aisles"), "\n", ",")), "aisle")}
 	v.texts(in, "name")
 	if in["name"] == nil {
-		return done{}, fault.New(fault.InvalidPayload, "The form has no name.").WithPath("/name")
+		return done{}, v.refuse("fault.noName").WithPath("/name")
 	}
 	in["note"] = strings.TrimSpace(v.FormValue("note"))
 	var run string

@@ -23,7 +23,7 @@ type photo struct {
 }
 
 // Title is what a photo is called: by when it was taken, since a camera's name for it says nothing.
-func (p photo) Title(d day) string { return "Groceries, " + d.moment(p.AddedAt) }
+func (p photo) Title(d day) string { return d.t("photo.title", d.moment(p.AddedAt)) }
 
 type detection struct {
 	ID     string `json:"id"`
@@ -140,7 +140,7 @@ func takePhoto(v *visit) (done, error) {
 	}
 	run, err := v.action("haul", map[string]any{"file": id}, &out)
 	if err != nil {
-		return done{}, unreadPhoto(err)
+		return done{}, unreadPhoto(v, err)
 	}
 	if out.Again {
 		run = ""
@@ -150,12 +150,12 @@ func takePhoto(v *visit) (done, error) {
 
 // unreadPhoto says why a photo could not be read, and what to do about it as the reader says it: a
 // photo that is too large is to be taken smaller, and one that is none, as another format.
-func unreadPhoto(err error) error {
+func unreadPhoto(v *visit, err error) error {
 	f := fault.From(err)
 	switch f.Code {
 	case fault.InvalidPayload, fault.CallTooLarge:
 	case fault.ExecutionError: // its hint is for the action's author
-		f = f.WithHint("Take it again.")
+		f = f.WithHint("%s", v.day.t("hint.takeAgain"))
 	default:
 		return err
 	}
@@ -164,7 +164,7 @@ func unreadPhoto(err error) error {
 	if f.Code == fault.CallTooLarge {
 		code = f.Code
 	}
-	return fault.New(code, "The photo cannot be read: "+why+".").WithHint("%s", f.Hint).Because(err)
+	return failure(v, code, "fault.photo", v.day.says(why)).WithHint("%s", f.Hint).Because(err)
 }
 
 // keepPhoto keeps the photo of a form, as it arrives, and returns its file's id.
@@ -177,15 +177,15 @@ func keepPhoto(v *visit) (string, error) {
 	v.Body = http.MaxBytesReader(v.w, v.Body, store.MaxBytes()+maxForm)
 	parts, err := v.MultipartReader()
 	if err != nil {
-		return "", fault.New(fault.InvalidPayload, "The form has no photo.").WithHint("Take one, or choose one, and send it again.")
+		return "", v.refuse("fault.noPhoto").WithHint("%s", v.day.t("hint.takeOne"))
 	}
 	for {
 		part, err := parts.NextPart()
 		switch {
 		case errors.Is(err, io.EOF):
-			return "", fault.New(fault.InvalidPayload, "The form has no photo.").WithHint("Take one, or choose one, and send it again.")
+			return "", v.refuse("fault.noPhoto").WithHint("%s", v.day.t("hint.takeOne"))
 		case err != nil:
-			return "", fault.New(fault.InvalidPayload, "The photo did not arrive whole; nothing was kept.").Because(err)
+			return "", v.refuse("fault.halfPhoto").Because(err)
 		case part.FormName() != "photo" || part.FileName() == "":
 			continue
 		}
@@ -194,7 +194,7 @@ func keepPhoto(v *visit) (string, error) {
 		})
 		var known *fault.Fault
 		if err != nil && !errors.As(err, &known) {
-			err = fault.New(fault.InvalidPayload, "The photo did not arrive whole; nothing was kept.").Because(err)
+			err = v.refuse("fault.halfPhoto").Because(err)
 		}
 		return kept.ID, err
 	}
@@ -205,10 +205,10 @@ const defaultSet = "default"
 
 // photoFile serves a photo.
 func (s *site) photoFile(w http.ResponseWriter, r *http.Request) {
-	v := &visit{Request: r, site: s, w: w}
+	v := visitOf(s, w, r)
 	one, err := row[photo](v, "PantryPhoto", r.PathValue("id"))
 	if err == nil && one.FileID == nil {
-		err = fault.New(fault.NotFound, "The photo was read from a folder, and is not kept here.")
+		err = failure(v, fault.NotFound, "photo.stale")
 	}
 	if err != nil {
 		s.fail(v, err)
@@ -260,7 +260,7 @@ func twin(v *visit) (done, error) {
 	}
 	answer := v.FormValue("do")
 	if answer != "another" && answer != "same" {
-		return done{}, fault.New(fault.InvalidPayload, "The form has no answer.")
+		return done{}, v.refuse("fault.noAnswer")
 	}
 	run, err := v.act("haul", map[string]any{"photoId": d.PhotoID, answer: []string{d.ID}}, nil)
 	return done{v.back("/photo/" + d.PhotoID), answer, run}, err
@@ -273,7 +273,7 @@ func reopen(v *visit) (done, error) {
 		return done{}, err
 	}
 	if d.Status != "dismissed" {
-		return done{}, fault.New(fault.Conflict, "Somebody took it back already.").WithRetry(fault.Fix)
+		return done{}, failure(v, fault.Conflict, "fault.takenBack").WithRetry(fault.Fix)
 	}
 	status := "open"
 	if d.Product != nil {
@@ -298,7 +298,7 @@ func mistaken(v *visit) (done, error) {
 		return done{}, err
 	}
 	if len(out.Found) == 0 || out.Found[0].Food == nil {
-		return done{}, fault.Newf(fault.InvalidPayload, "The kitchen has nothing called %q.", called).WithPath("/really").WithHint("Choose one of the list, or put it in by hand: there it can be new.")
+		return done{}, v.refuse("fault.noFood", v.day.quoted(called)).WithPath("/really").WithHint("%s", v.day.t("hint.chooseFood"))
 	}
 	run, err := v.patch("PantryItem", v.PathValue("id"), map[string]any{"name": capital(called), "foodId": out.Found[0].Food.ID, "productId": nil, "reason": "corrected"})
 	if fault.CodeOf(err) == fault.Conflict {

@@ -3,6 +3,7 @@ package web
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
@@ -110,9 +111,9 @@ func recipe(v *visit) (any, error) {
 	}
 	p.Servings = float64(p.Recipe.Servings)
 	if text := v.URL.Query().Get("servings"); text != "" {
-		n, err := strconv.ParseFloat(text, 64)
+		n, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", "."), 64)
 		if err != nil || !(n > 0 && n <= maxServings) {
-			return nil, fault.Newf(fault.InvalidPayload, "A recipe is shown for 1 to %d portions, not %q.", maxServings, fault.Clip(text, 20))
+			return nil, v.refuse("fault.portions", maxServings, v.day.quoted(fault.Clip(text, 20)))
 		}
 		p.Servings = n
 	}
@@ -170,9 +171,9 @@ func (p *recipePage) measure(v *visit) error {
 		if in.Unit != nil {
 			unit = *in.Unit
 		}
-		in.Text = amount(*in.Amount*factor, unit)
+		in.Text = v.day.amount(*in.Amount*factor, unit)
 		if in.AmountMax != nil {
-			in.Text = amount(*in.Amount*factor, "") + "–" + amount(*in.AmountMax*factor, unit)
+			in.Text = v.day.amount(*in.Amount*factor, "") + "–" + v.day.amount(*in.AmountMax*factor, unit)
 			continue
 		}
 		if to := unitIn(p.Units, unit, *in.Amount*factor); to != "" && in.FoodID != nil {
@@ -193,7 +194,7 @@ func (p *recipePage) measure(v *visit) error {
 	}
 	for n, a := range out.Amounts {
 		if a.Amount != nil { // what cannot be converted stays as it is written
-			p.Ingredients[lines[n]].Text = amount(*a.Amount, a.Unit)
+			p.Ingredients[lines[n]].Text = v.day.amount(*a.Amount, a.Unit)
 		}
 	}
 	return nil

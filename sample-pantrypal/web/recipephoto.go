@@ -46,7 +46,7 @@ func photographRecipe(v *visit) (done, error) {
 	if err != nil {
 		return done{}, err
 	}
-	small, err := smaller(sent)
+	small, err := smaller(v.day, sent)
 	if err != nil {
 		return done{}, err
 	}
@@ -63,26 +63,23 @@ func photoOf(v *visit) ([]byte, error) {
 	file, _, err := v.FormFile("photo")
 	switch {
 	case errors.As(err, new(*http.MaxBytesError)):
-		return nil, unreadable(err)
+		return nil, unreadable(v, err)
 	case err != nil:
-		return nil, fault.New(fault.InvalidPayload, "The form has no photo.").WithHint("Take one, or choose one, and send it again.").WithPath("/photo")
+		return nil, v.refuse("fault.noPhoto").WithHint("%s", v.day.t("hint.takeOne")).WithPath("/photo")
 	}
 	defer file.Close()
 	return io.ReadAll(file)
 }
 
-// readable says what to do about a photo in another format.
-const readable = "Take it again as JPEG, PNG or WebP. An iPhone takes JPEG where its camera's format is “Most Compatible”."
-
 // smaller is a photo as a page shows it: upright, and no larger than that.
-func smaller(file []byte) ([]byte, error) {
+func smaller(d day, file []byte) ([]byte, error) {
 	img, err := barcode.Unpack(file)
 	if err != nil {
-		f := fault.New(fault.InvalidPayload, "The photo cannot be read: "+err.Error()+".").WithPath("/photo").Because(err)
+		f := fault.New(fault.InvalidPayload, d.t("fault.photo", d.says(err.Error()))).WithPath("/photo").Because(err)
 		if errors.Is(err, barcode.ErrTooLarge) {
-			return nil, f.WithHint("Take it again, smaller.")
+			return nil, f.WithHint("%s", d.t("hint.smaller"))
 		}
-		return nil, f.WithHint(readable)
+		return nil, f.WithHint("%s", d.t("hint.formats"))
 	}
 	size := img.Bounds().Size()
 	by := min(1, float64(pictureSide)/float64(max(size.X, size.Y)))

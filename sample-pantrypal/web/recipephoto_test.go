@@ -38,7 +38,7 @@ func TestPhotosOfRecipesAreUprightAndSmall(t *testing.T) {
 		1: {1000, 500, 100, 100}, 2: {1000, 500, 900, 100}, 3: {1000, 500, 900, 400}, 4: {1000, 500, 100, 400},
 		5: {500, 1000, 100, 100}, 6: {500, 1000, 400, 100}, 7: {500, 1000, 400, 900}, 8: {500, 1000, 100, 900},
 	} {
-		small, err := smaller(lying(t, img, orientation))
+		small, err := smaller(day{}, lying(t, img, orientation))
 		require.NoError(t, err)
 		require.NotContains(t, string(small), "Exif")
 		got, err := jpeg.Decode(bytes.NewReader(small))
@@ -51,7 +51,7 @@ func TestPhotosOfRecipesAreUprightAndSmall(t *testing.T) {
 	}
 	var tiny bytes.Buffer
 	require.NoError(t, png.Encode(&tiny, image.NewRGBA(image.Rect(0, 0, 3, 1))))
-	small, err := smaller(tiny.Bytes())
+	small, err := smaller(day{}, tiny.Bytes())
 	require.NoError(t, err)
 	got, err := jpeg.Decode(bytes.NewReader(small))
 	require.NoError(t, err)
@@ -60,7 +60,7 @@ func TestPhotosOfRecipesAreUprightAndSmall(t *testing.T) {
 	require.Greater(t, r, uint32(0xf000), "what is transparent is white")
 
 	for name, file := range map[string][]byte{"a text": []byte("dinner"), "half a photo": lying(t, img, 1)[:4000], "nothing": {}} {
-		_, err := smaller(file)
+		_, err := smaller(day{}, file)
 		require.Equal(t, fault.InvalidPayload, fault.CodeOf(err), name)
 	}
 }

@@ -47,21 +47,21 @@ const (
 
 // choices are the filters by their names in an address.
 var choices = []struct {
-	name, text string
-	keeps      func(recipeCard) bool
+	name  string
+	keeps func(recipeCard) bool
 }{
-	{"now", "From what is here", func(c recipeCard) bool { return len(c.Lacks) <= fewLacking }},
-	{"quick", "Up to 30 minutes", func(c recipeCard) bool {
+	{"now", func(c recipeCard) bool { return len(c.Lacks) <= fewLacking }},
+	{"quick", func(c recipeCard) bool {
 		minutes := c.PrepMinutes + c.CookMinutes
 		return minutes > 0 && minutes <= quickMinutes
 	}},
-	{"vegetarian", "Vegetarian", func(c recipeCard) bool { return slices.Contains(c.DietaryTags, "vegetarian") }},
-	{"vegan", "Vegan", func(c recipeCard) bool { return slices.Contains(c.DietaryTags, "vegan") }},
-	{"favourite", "Favourites", func(c recipeCard) bool { return c.Favourite }},
-	{"lunchbox", "To take along", func(c recipeCard) bool { return slices.Contains(c.Tags, "lunchbox") }},
-	{"side", "Sides", func(c recipeCard) bool { return slices.Contains(c.MealTypes, "side") }},
-	{"lunch", "For lunch", func(c recipeCard) bool { return slices.Contains(c.MealTypes, "lunch") }},
-	{"breakfast", "For breakfast", func(c recipeCard) bool { return slices.Contains(c.MealTypes, "breakfast") }},
+	{"vegetarian", func(c recipeCard) bool { return slices.Contains(c.DietaryTags, "vegetarian") }},
+	{"vegan", func(c recipeCard) bool { return slices.Contains(c.DietaryTags, "vegan") }},
+	{"favourite", func(c recipeCard) bool { return c.Favourite }},
+	{"lunchbox", func(c recipeCard) bool { return slices.Contains(c.Tags, "lunchbox") }},
+	{"side", func(c recipeCard) bool { return slices.Contains(c.MealTypes, "side") }},
+	{"lunch", func(c recipeCard) bool { return slices.Contains(c.MealTypes, "lunch") }},
+	{"breakfast", func(c recipeCard) bool { return slices.Contains(c.MealTypes, "breakfast") }},
 }
 
 func recipes(v *visit) (any, error) {
@@ -99,7 +99,7 @@ func recipes(v *visit) (any, error) {
 			p.Recipes = slices.DeleteFunc(p.Recipes, func(r recipeCard) bool { return !c.keeps(r) })
 			p.Hidden = append(p.Hidden, pair{"f", c.name})
 		}
-		p.Filters = append(p.Filters, filter{c.text, on, toggled(asked, c.name)})
+		p.Filters = append(p.Filters, filter{v.day.word("filter", c.name), on, toggled(asked, c.name)})
 	}
 	return p, nil
 }
@@ -202,7 +202,7 @@ func importRecipe(v *visit) (done, error) {
 	text := strings.TrimSpace(v.FormValue("text"))
 	switch {
 	case text == "":
-		return done{}, fault.New(fault.InvalidPayload, "The form has no recipe.").WithPath("/text")
+		return done{}, v.refuse("fault.noRecipe").WithPath("/text")
 	case strings.HasPrefix(text, "{"), strings.HasPrefix(text, "["), strings.Contains(text, "application/ld+json"):
 		in["jsonLd"] = text
 	default:
@@ -225,7 +225,7 @@ func rateRecipe(v *visit) (done, error) {
 		return done{}, err
 	}
 	if len(in) == 0 {
-		return done{}, fault.New(fault.InvalidPayload, "The form has nothing to do.")
+		return done{}, v.refuse("fault.nothing")
 	}
 	to := "/recipes/" + v.PathValue("id")
 	run, err := v.patch("Recipe", v.PathValue("id"), in)
@@ -237,7 +237,7 @@ const maxPictured = 40
 
 // picture draws a recipe.
 func (s *site) picture(w http.ResponseWriter, r *http.Request) {
-	v := &visit{Request: r, site: s, w: w}
+	v := visitOf(s, w, r)
 	one, err := row[struct {
 		ID        string   `json:"id"`
 		Name      string   `json:"name"`

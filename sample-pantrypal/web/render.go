@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
 
@@ -23,25 +25,16 @@ var templateFiles embed.FS
 
 // frame is what the layout needs beside a page's content.
 type frame struct {
-	Day   day
-	Path  string // the section of the navigation
-	Back  string // where an undo of what the last form did leads
-	More  bool   // the section has no place in the bar of a phone
-	Stamp string
-	Did   string // what the last form did
-	Run   string // by which run
-	Page  any
-}
-
-// said is what the pages say after a form, by done.did.
-var said = map[string]string{
-	"added": "It is in the house.", "changed": "Changed.", "eaten": "Noted as used up.", "wasted": "Noted as thrown away.", "moved": "Moved.",
-	"rated": "Noted.", "gone": "It is gone.", "imported": "It is among the recipes.",
-	"checked": "Bought, and in the house.", "listed": "The list is up to date.", "item": "It is on the list.", "back": "Back on the list.", "off": "It is off the list.",
-	"read": "The photo was read.", "learned": "Learned, and put away.", "dismissed": "Dismissed.",
-	"another": "Put away, too.", "same": "It is counted once.",
-	"planned": "Planned.", "replanned": "The plan was changed.", "cooked": "Cooked: the stock is up to date.",
-	already: "Somebody had it already.", "undone": "Undone.", "approved": "Approved and carried out.",
+	Day      day
+	Language string // of the page
+	Native   bool   // which is the one that the pages speak anyway
+	Path     string // the section of the navigation
+	Back     string // where an undo of what the last form did leads
+	More     bool   // the section has no place in the bar of a phone
+	Stamp    string
+	Did      string // what the last form did
+	Run      string // by which run
+	Page     any
 }
 
 // parse reads the templates: each page with the layout. It is called when pages are served, since a
@@ -58,10 +51,29 @@ func parse() map[string]*template.Template {
 	return out
 }
 
-var functions = template.FuncMap{
-	"amount": amount, "number": number, "money": func(float64) string { return "" }, "when": func(string) string { return "" },
-	"on": func(string) string { return "" }, "clock": func(time.Time) string { return "" }, "urgency": func(string) string { return "" }, "weekday": func(string) string { return "" }, "dated": func(string) string { return "" },
-	"join": strings.Join, "key": newKey, "title": title, "lower": strings.ToLower, "kcal": func(f float64) string { return strconv.Itoa(int(math.Round(f))) },
+// functions are what templates call. Those that speak are put in with the day of a page.
+var functions = func() template.FuncMap {
+	all := day{}.functions()
+	for name, f := range plainFunctions {
+		all[name] = f
+	}
+	return all
+}()
+
+// functions are what templates call to speak, in the language of a day's page.
+func (d day) functions() template.FuncMap {
+	return template.FuncMap{
+		"t": d.t, "word": d.word, "words": d.words, "says": d.says, "swap": d.swap, "said": d.spokenAll, "pageTexts": func() string { return pageTexts(d.tongue) }, "inside": d.inside,
+		"amount": d.amount, "num": d.number, "decimals": d.decimals, "money": d.money, "moneyPattern": d.moneyPattern,
+		"when": d.when, "on": d.on, "clock": d.clock, "urgency": d.urgency, "weekday": d.weekday, "listed": d.listed, "happened": d.happened,
+		"takes": func(of interface{ Takes(d day) string }) string { return of.Takes(d) },
+		"text":  func(i shoppingItem) string { return i.Text(d) },
+		"who":   func(of interface{ Who(d day) string }) string { return of.Who(d) },
+	}
+}
+
+var plainFunctions = template.FuncMap{
+	"number": number, "join": strings.Join, "key": newKey, "title": title, "kcal": func(f float64) string { return strconv.Itoa(int(math.Round(f))) },
 	"has":   func(list []string, s string) bool { return slices.Contains(list, s) },
 	"stars": func() []string { return []string{"1", "2", "3", "4", "5"} },
 	"reached": func(rating *float64, star string) bool {
@@ -69,12 +81,6 @@ var functions = template.FuncMap{
 		return err == nil && rating != nil && *rating >= n-0.5
 	},
 	"deref": func(s *string) string { return *s },
-	"decimals": func(f *float64) string {
-		if f == nil {
-			return ""
-		}
-		return strconv.FormatFloat(*f, 'f', 2, 64)
-	},
 	"fields": func(pairs ...any) map[string]any {
 		m := map[string]any{}
 		for i := 0; i+1 < len(pairs); i += 2 {
@@ -90,27 +96,32 @@ var inBar = []string{"", "shopping", "week", "recipes", "meals"}
 // render writes a page.
 func (s *site) render(v *visit, status int, name string, data any) {
 	section, _, _ := strings.Cut(strings.TrimPrefix(v.URL.Path, "/"), "/")
-	f := frame{Day: v.day, Path: "/" + section, Back: "/" + section, More: !slices.Contains(inBar, section), Stamp: s.stamp, Page: data}
+	d := v.day
+	in := d.orNative()
+	f := frame{Day: d, Language: in.tag, Native: in.tag == native, Path: "/" + section, Back: "/" + section, More: !slices.Contains(inBar, section), Stamp: s.stamp, Page: data}
 	if f.Path == "/shopping" {
 		f.Back = listPage(v.URL.Query().Get("list"))
 	}
 	if run := v.URL.Query().Get("run"); v.Method == http.MethodGet && isID(run) {
 		did := v.URL.Query().Get("did")
-		if f.Did = said[did]; did != already {
+		if key := "did." + did; d.knows(key) {
+			f.Did = d.t(key)
+		}
+		if did != already {
 			f.Run = run
 		}
 	}
-	d := v.day
-	t := template.Must(s.templates[name].Clone()).Funcs(template.FuncMap{
-		"money": d.money, "when": d.when, "on": d.on, "clock": d.clock, "urgency": d.urgency, "weekday": d.weekday, "dated": d.dated,
-	})
+	t := template.Must(s.templates[name].Clone()).Funcs(d.functions())
 	var page bytes.Buffer
 	if err := t.Execute(&page, f); err != nil {
 		s.app.Log().Error("a page could not be rendered", "page", name, "error", err)
 		http.Error(v.w, fault.New(fault.Internal, "").Message, http.StatusInternalServerError)
 		return
 	}
-	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	head := v.w.Header()
+	head.Set("Content-Type", "text/html; charset=utf-8")
+	head.Set("Content-Language", in.tag)
+	head.Add("Vary", "Accept-Language, Cookie")
 	v.w.WriteHeader(status)
 	_, _ = v.w.Write(page.Bytes())
 }
@@ -122,6 +133,54 @@ func isID(s string) bool {
 
 // number writes a number as a person would.
 func number(f float64) string { return strconv.FormatFloat(rounded(f), 'f', -1, 64) }
+
+// number writes a number as the language does.
+func (l *tongue) number(f float64) string { return l.comma(number(f)) }
+
+// comma is a written number with the mark that the language has before decimals.
+func (l *tongue) comma(number string) string {
+	return strings.Replace(number, ".", l.t("js.decimal"), 1)
+}
+
+// decimals is a price as a form has it, "" for none.
+func (l *tongue) decimals(f *float64) string {
+	if f == nil {
+		return ""
+	}
+	return l.comma(strconv.FormatFloat(*f, 'f', 2, 64))
+}
+
+// amount writes how much of something there is, in the language of the page.
+func (l *tongue) amount(f float64, unit string) string {
+	text := amount(f, unit)
+	much, of, has := strings.Cut(text, " ")
+	if !has {
+		return l.comma(much)
+	}
+	return l.comma(much) + l.unitOf(" "+of)
+}
+
+// unitOf is a unit as it is written behind a number, with the space before it.
+func (l *tongue) unitOf(unit string) string {
+	if unit == "" {
+		return ""
+	}
+	return " " + l.word("unit", unit[1:])
+}
+
+// quoted is what somebody typed, between the marks of the language.
+func (l *tongue) quoted(typed string) string {
+	marked := strconv.Quote(typed)
+	return l.t("quoted", marked[1:len(marked)-1])
+}
+
+// inside is a name as it stands within a sentence: not every language has small letters there.
+func (l *tongue) inside(name string) string {
+	if l.t("grammar.names") == "small" {
+		return strings.ToLower(name)
+	}
+	return name
+}
 
 // rounded has at most two decimals, and none of a large number.
 func rounded(f float64) float64 {
@@ -159,23 +218,24 @@ func portion(f float64) float64 {
 	return rounded(f)
 }
 
-// signs of currencies that stand before a price.
+// signs of currencies that stand before a price, or behind it.
 var signs = map[string]string{"EUR": "€", "USD": "$", "GBP": "£"}
 
-// Sign is what stands before a price, "" where the currency stands behind it.
-func (d day) Sign() string { return signs[d.Currency] }
+// moneyPattern is how a price is written, with {1} for its number.
+func (d day) moneyPattern() string {
+	if sign := signs[d.Currency]; sign != "" {
+		return d.t("money.sign", "{1}", sign)
+	}
+	return d.t("money.code", "{1}", d.Currency)
+}
 
 func (d day) money(f float64) string {
-	text := strconv.FormatFloat(f, 'f', 2, 64)
-	if sign := signs[d.Currency]; sign != "" {
-		return sign + text
-	}
-	return text + " " + d.Currency
+	return strings.Replace(d.moneyPattern(), "{1}", d.comma(strconv.FormatFloat(f, 'f', 2, 64)), 1)
 }
 
 // roundMoney is a price at an axis, without cents where it has none.
 func (d day) roundMoney(f float64) string {
-	return strings.Replace(d.money(f), ".00", "", 1)
+	return strings.Replace(d.money(f), d.comma(".00"), "", 1)
 }
 
 // left is how many days there are from today to a date.
@@ -195,15 +255,15 @@ func (d day) when(date string) string {
 	case !ok:
 		return date
 	case n == 0:
-		return "today"
+		return d.t("when.today")
 	case n == 1:
-		return "tomorrow"
+		return d.t("when.tomorrow")
 	case n == -1:
-		return "yesterday"
+		return d.t("when.yesterday")
 	case n > 1 && n < 14:
-		return "in " + strconv.Itoa(n) + " days"
+		return d.t("when.in", n)
 	case n < 0 && n > -14:
-		return strconv.Itoa(-n) + " days ago"
+		return d.t("when.ago", -n)
 	}
 	return d.on(date)
 }
@@ -216,11 +276,11 @@ func (d day) weekday(date string) string {
 	case !ok || err != nil:
 		return date
 	case n == 0:
-		return "Today"
+		return capital(d.t("when.today"))
 	case n == 1:
-		return "Tomorrow"
+		return capital(d.t("when.tomorrow"))
 	}
-	return at.Format("Monday")
+	return capital(d.t("weekday." + strings.ToLower(at.Weekday().String())))
 }
 
 // on is a date with its weekday.
@@ -230,15 +290,23 @@ func (d day) on(date string) string {
 		return date
 	}
 	if strings.HasPrefix(d.Today, date[:4]) {
-		return at.Format("Mon 2 Jan")
+		return d.date(at)
 	}
-	return at.Format("Mon 2 Jan 2006")
+	return d.t("date.year", d.date(at), at.Year())
+}
+
+// date is a day with its weekday, and without its year.
+func (l *tongue) date(at time.Time) string {
+	return l.t("date", l.t("weekday.short."+strconv.Itoa(int(at.Weekday()))), at.Day(), l.t("month."+strconv.Itoa(int(at.Month()))))
 }
 
 var isoDate = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}\b`)
 
 // dated is a name with its dates as people write them: actions call a list after its first day.
 func (d day) dated(name string) string { return isoDate.ReplaceAllStringFunc(name, d.on) }
+
+// listed is the name of a list, which actions and pages give it.
+func (d day) listed(name string) string { return d.dated(d.says(name)) }
 
 // urgency is how soon something has to be used.
 func (d day) urgency(date string) string {
@@ -264,7 +332,7 @@ func (d day) clock(at time.Time) string {
 	if at.Format(time.DateOnly) == d.Today {
 		return at.Format("15:04")
 	}
-	return at.Format("Mon 2 Jan 15:04")
+	return d.date(at) + " " + at.Format("15:04")
 }
 
 // moment is a time with its day, where the household is.
@@ -272,7 +340,7 @@ func (d day) moment(at time.Time) string {
 	if d.zone != nil {
 		at = at.In(d.zone)
 	}
-	return at.Format("Mon 2 Jan, 15:04")
+	return d.date(at) + ", " + at.Format("15:04")
 }
 
 // title is a name with a capital at its start, and without hyphens.
@@ -283,5 +351,6 @@ func capital(s string) string {
 	if s == "" {
 		return s
 	}
-	return strings.ToUpper(s[:1]) + s[1:]
+	first, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(first)) + s[size:]
 }

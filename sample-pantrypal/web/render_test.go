@@ -35,7 +35,7 @@ func TestDaysAreSeenFromToday(t *testing.T) {
 }
 
 func TestPlansAreSummedUpInWords(t *testing.T) {
-	require.Equal(t, "Deletes 7 (6 meals, 1 plan of meals); updates 1 (1 thing in the house)", counted("deletes 7 (6 PlannedMeal, 1 MealPlan); updates 1 (1 PantryItem)"))
+	require.Equal(t, "Deletes 7 (6 meals, 1 plan of meals); updates 1 (1 thing in the house)", day{}.counted("deletes 7 (6 PlannedMeal, 1 MealPlan); updates 1 (1 PantryItem)"))
 }
 
 func TestWhyAPhotoWasNotReadIsAsItsReaderSaysIt(t *testing.T) {
@@ -50,14 +50,14 @@ func TestWhyAPhotoWasNotReadIsAsItsReaderSaysIt(t *testing.T) {
 		{fault.New(fault.InvalidPayload, "it is none"), fault.InvalidPayload, "The photo cannot be read: it is none.", ""},
 		{fault.New(fault.ExecutionError, "haul failed: no memory.").WithHint("Report it to its author."), fault.InvalidPayload, "The photo cannot be read: no memory.", "Take it again."},
 	} {
-		err := unreadPhoto(refusal{c.from})
+		err := unreadPhoto(v, refusal{c.from})
 		shown := v.forPeople(err)
 		require.Equal(t, c.code, fault.CodeOf(err))
 		require.Equal(t, c.text, shown.Message)
 		require.Equal(t, c.hint, shown.Hint)
 	}
 	limit := refusal{fault.New(fault.RateLimited, "")}
-	require.Equal(t, limit, unreadPhoto(limit))
+	require.Equal(t, limit, unreadPhoto(v, limit))
 }
 
 func TestWhoAgreesComesToWhatWasDone(t *testing.T) {
@@ -75,9 +75,9 @@ func TestWhoAgreesComesToWhatWasDone(t *testing.T) {
 
 func TestWhatARunDidIsInWords(t *testing.T) {
 	changes := []store.ChangeCount{{Entity: "PantryItem", Set: "default", Updated: 7}, {Entity: "PantryEvent", Set: "default", Created: 1}, {Entity: "Price", Set: "lake-house", Deleted: 2}}
-	require.Equal(t, "7 things in the house changed, 2 prices removed in lake-house", happened(changes))
+	require.Equal(t, "7 things in the house changed, 2 prices removed in lake-house", day{}.happened(changes))
 	for entity, want := range map[string]string{"PantryItem": "Change 7 things in the house", "PantryEvent": "Add a line of the diary", "Price": "Remove 2 prices", "Food": ""} {
-		require.Equal(t, want, deed(entity, changes))
+		require.Equal(t, want, day{}.deed(entity, changes))
 	}
 }
 

@@ -70,18 +70,18 @@ func reports(v *visit) (any, error) {
 	}
 	var months []bar
 	for _, m := range p.Waste.Months {
-		months = append(months, bar{Label: monthName(m.Month), Value: m.Sum.Cost, Text: v.day.money(m.Sum.Cost)})
+		months = append(months, bar{Label: v.day.monthName(m.Month), Value: m.Sum.Cost, Text: v.day.money(m.Sum.Cost)})
 	}
 	p.WasteChart = newBars(months, v.day.roundMoney)
 	_, err := v.action("prices", map[string]any{"food": p.Food}, &p.Prices)
 	switch f := fault.From(err); {
 	case err == nil:
 	case f.Code == fault.ExecutionError, f.Code == fault.InvalidPayload: // the rest of the page is as good without
-		p.NoPrices = f.Message
+		p.NoPrices = sentence(v.day.says(f.Message))
 	default:
 		return nil, err
 	}
-	p.PriceChart = p.priceLines(v.day.money)
+	p.PriceChart = p.priceLines(v.day)
 	if p.Foods, err = allFoods(v); err != nil {
 		return nil, err
 	}
@@ -90,14 +90,14 @@ func reports(v *visit) (any, error) {
 	}
 	var meals []bar
 	for _, m := range p.Nutrition.Meals {
-		meals = append(meals, bar{Label: m.Name, Value: m.PerPortion.EnergyKcal, Text: number(m.PerPortion.EnergyKcal) + " kcal"})
+		meals = append(meals, bar{Label: m.Name, Value: m.PerPortion.EnergyKcal, Text: v.day.number(m.PerPortion.EnergyKcal) + " kcal"})
 	}
 	p.MealChart = newLyingBars(meals)
 	return p, nil
 }
 
 // priceLines draws a line for each store.
-func (p *reportsPage) priceLines(write func(float64) string) *lines {
+func (p *reportsPage) priceLines(d day) *lines {
 	var months []string
 	for _, s := range p.Prices.Stores {
 		for _, m := range s.Months {
@@ -117,7 +117,7 @@ func (p *reportsPage) priceLines(write func(float64) string) *lines {
 	}
 	labels := make([]string, len(months))
 	for i, m := range months {
-		labels[i] = monthName(m)
+		labels[i] = d.monthName(m)
 	}
-	return newLines(labels, drawn, write)
+	return newLines(labels, drawn, d.money)
 }

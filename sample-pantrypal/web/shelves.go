@@ -130,7 +130,7 @@ func changeLot(v *visit) (done, error) {
 			return done{}, err
 		}
 	default:
-		return done{}, fault.New(fault.InvalidPayload, "The form has nothing to do.")
+		return done{}, v.refuse("fault.nothing")
 	}
 	run, err := v.patch("PantryItem", v.PathValue("id"), changes)
 	if fault.CodeOf(err) == fault.Conflict {
@@ -145,17 +145,17 @@ func (v *visit) changedMeanwhile(id string, conflict error) error {
 	if err != nil {
 		return conflict
 	}
-	now := amount(l.Amount, l.Unit) + ", " + l.Place
+	now := v.day.amount(l.Amount, l.Unit) + ", " + v.day.word("place", l.Place)
 	switch {
 	case l.Status == "consumed":
-		now = "used up"
+		now = v.day.t("lot.usedUp")
 	case l.Status != "available":
-		now = "thrown away"
+		now = v.day.t("lot.thrownAway")
 	case l.BestBefore != nil:
-		now += ", best before " + v.day.on(*l.BestBefore)
+		now += ", " + v.day.t("lot.bestBefore", v.day.on(*l.BestBefore))
 	}
-	return fault.Newf(fault.Conflict, "Somebody changed %s meanwhile. This is how it is now: %s.", l.Name, now).
-		WithRetry(fault.Fix).WithHint("See whether it is still to be changed.").Because(conflict)
+	return failure(v, fault.Conflict, "fault.changed", l.Name, now).
+		WithRetry(fault.Fix).WithHint("%s", v.day.t("hint.stillChange")).Because(conflict)
 }
 
 // corrections takes what differs from what the form showed. An amount is shown rounded, so that one
@@ -163,7 +163,7 @@ func (v *visit) changedMeanwhile(id string, conflict error) error {
 func (v *visit) corrections(into map[string]any) error {
 	if v.FormValue("amount") != v.FormValue("wasAmount") {
 		if err := v.amount(into); err != nil {
-			return fault.From(err).WithHint("For food that is gone, choose “Used up” or “Thrown away”.")
+			return fault.From(err).WithHint("%s", v.day.t("hint.gone"))
 		}
 	}
 	switch date := v.FormValue("bestBefore"); {
@@ -201,7 +201,7 @@ func (v *visit) numbers(into map[string]any, names ...string) error {
 		}
 		n, err := strconv.ParseFloat(text, 64)
 		if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
-			return fault.Newf(fault.InvalidPayload, "%q is not a number.", fault.Clip(text, 40)).WithPath("/" + name)
+			return v.refuse("fault.number", v.day.quoted(fault.Clip(text, 40))).WithPath("/" + name)
 		}
 		into[name] = n
 	}
@@ -215,7 +215,7 @@ func (v *visit) amount(into map[string]any) error {
 		return err
 	}
 	if n, sent := into["amount"].(float64); sent && n <= 0 {
-		return fault.Newf(fault.InvalidPayload, "An amount has to be more than 0, not %s.", number(n)).WithPath("/amount")
+		return v.refuse("fault.positive", n).WithPath("/amount")
 	}
 	return nil
 }

@@ -17,14 +17,14 @@ func (s *site) shopForm(path string, act func(*visit) (any, done, error)) {
 }
 
 func (s *site) answer(w http.ResponseWriter, r *http.Request, act func(*visit) (any, done, error)) {
-	v := &visit{Request: r, site: s, w: w}
+	v := visitOf(s, w, r)
 	scripted := strings.Contains(r.Header.Get("Accept"), "application/json")
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	var out any
 	var d done
 	err := r.ParseForm()
 	if err != nil {
-		err = unreadable(err)
+		err = unreadable(v, err)
 	} else {
 		out, d, err = act(v)
 	}
@@ -72,7 +72,7 @@ func addToList(v *visit) (string, added, error) {
 	in := map[string]any{}
 	v.texts(in, "name", "unit")
 	if in["name"] == nil {
-		return "", added{}, fault.New(fault.InvalidPayload, "The form names nothing to buy.").WithPath("/name")
+		return "", added{}, v.refuse("fault.nothingToBuy").WithPath("/name")
 	}
 	if err := v.amount(in); err != nil {
 		return "", added{}, err
@@ -81,7 +81,7 @@ func addToList(v *visit) (string, added, error) {
 		lists, err := openLists(v)
 		if err == nil && len(lists) == 0 {
 			lists = make([]shoppingList, 1)
-			_, err = v.call(catalog.EntityID("ShoppingList", "upsert"), map[string]any{"model": map[string]any{"name": "Shopping"}}, &lists[0])
+			_, err = v.call(catalog.EntityID("ShoppingList", "upsert"), map[string]any{"model": map[string]any{"name": v.day.t("shopping.newList")}}, &lists[0])
 		}
 		if err != nil {
 			return "", added{}, err

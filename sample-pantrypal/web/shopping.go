@@ -46,9 +46,9 @@ type shoppingItem struct {
 }
 
 // Text is how much to take from the shelf, and of what where the thing's own name does not say it.
-func (i shoppingItem) Text() string {
+func (i shoppingItem) Text(d day) string {
 	if i.Packages == nil || i.Product == nil {
-		return amount(i.Amount, i.Unit)
+		return d.amount(i.Amount, i.Unit)
 	}
 	var of []string
 	// "Eggs, 6" of eggs says nothing that the size of the package does not.
@@ -56,7 +56,7 @@ func (i shoppingItem) Text() string {
 		of = append(of, i.Product.Name)
 	}
 	if i.Product.PackageAmount != nil {
-		of = append(of, amount(*i.Product.PackageAmount, i.Product.PackageUnit))
+		of = append(of, d.amount(*i.Product.PackageAmount, i.Product.PackageUnit))
 	}
 	if len(of) == 0 {
 		of = append(of, i.Product.Name)

@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -49,7 +50,8 @@ func Pages(app *framework.Instance) http.Handler {
 	s := &site{app: app, mux: http.NewServeMux(), assets: assets, stamp: digest(assets), templates: parse()}
 	s.routes()
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.fail(&visit{Request: r, site: s, w: w}, fault.New(fault.NotFound, "There is no such page."))
+		v := visitOf(s, w, r)
+		s.fail(v, failure(v, fault.NotFound, "fault.page"))
 	})
 	pack, err := gzhttp.NewWrapper(gzhttp.ContentTypes(texts))
 	if err != nil {
@@ -115,7 +117,8 @@ func (s *site) routes() {
 	s.mux.HandleFunc("GET /assets/{name}", s.asset)
 	s.mux.HandleFunc("GET /icons/{name}", icon)
 	s.mux.HandleFunc("GET /sw.js", s.worker)
-	s.mux.HandleFunc("GET /manifest.webmanifest", s.asset)
+	s.mux.HandleFunc("GET /manifest.webmanifest", func(w http.ResponseWriter, r *http.Request) { manifest(s, w, r) })
+	s.post("/language", chooseLanguage)
 }
 
 // texts are what is sent packed: for a phone in a shop they shrink to a quarter. Photos are packed
@@ -143,6 +146,21 @@ type visit struct {
 	day  day // read when it is asked for
 }
 
+// visitOf is a request with the language that it asks for.
+func visitOf(s *site, w http.ResponseWriter, r *http.Request) *visit {
+	return &visit{Request: r, site: s, w: w, day: day{tongue: tongueOf(r)}}
+}
+
+// failure says what is wrong in the language of the pages.
+func failure(v *visit, code fault.Code, key string, args ...any) *fault.Fault {
+	return fault.New(code, v.day.t(key, args...))
+}
+
+// refuse is failure for what a form has wrong.
+func (v *visit) refuse(key string, args ...any) *fault.Fault {
+	return failure(v, fault.InvalidPayload, key, args...)
+}
+
 // day is what pages need of the household.
 type day struct {
 	Today    string  `json:"today"`
@@ -150,12 +168,13 @@ type day struct {
 	Name     string  `json:"-"`
 	Currency string  `json:"-"`
 	zone     *time.Location
+	*tongue  // nil is the native one
 }
 
 // get serves a page that load has the content for.
 func (s *site) get(path, name string, load func(*visit) (any, error)) {
 	s.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
-		v := &visit{Request: r, site: s, w: w}
+		v := visitOf(s, w, r)
 		err := v.readDay()
 		var data any
 		if err == nil {
@@ -178,11 +197,11 @@ const maxForm = 64 << 10
 // post serves a form that act carries out.
 func (s *site) post(path string, act func(*visit) (done, error)) {
 	s.mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
-		v := &visit{Request: r, site: s, w: w}
+		v := visitOf(s, w, r)
 		if !strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
 			r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 			if err := r.ParseForm(); err != nil {
-				s.fail(v, unreadable(err))
+				s.fail(v, unreadable(v, err))
 				return
 			}
 		}
@@ -196,11 +215,11 @@ func (s *site) post(path string, act func(*visit) (done, error)) {
 }
 
 // unreadable is the fault of a form that cannot be read.
-func unreadable(err error) error {
+func unreadable(v *visit, err error) error {
 	if errors.As(err, new(*http.MaxBytesError)) {
-		return fault.New(fault.CallTooLarge, "The form is too large.").WithHint("Write less into it.")
+		return failure(v, fault.CallTooLarge, "fault.large").WithHint("%s", v.day.t("hint.less"))
 	}
-	return fault.New(fault.InvalidPayload, "The form could not be read.").Because(err)
+	return v.refuse("fault.unreadable").Because(err)
 }
 
 // address says in the address of the next page what was done, so that it can be undone there.
@@ -328,7 +347,7 @@ func (v *visit) patch(entity, id string, changes map[string]any) (string, error)
 	if text := v.FormValue("version"); text != "" {
 		version, err := strconv.Atoi(text)
 		if err != nil {
-			return "", fault.New(fault.InvalidPayload, "The form has no version of what it changes.")
+			return "", v.refuse("fault.version")
 		}
 		in["ifVersion"] = version
 	}
@@ -346,7 +365,7 @@ func (v *visit) readDay() error {
 		TimeZone string `json:"timeZone"`
 	}](v, "Household", "household")
 	if isMissing(err) { // a set without one has the defaults
-		v.day.Name, v.day.Currency, v.day.zone = "Home", "EUR", time.UTC
+		v.day.Name, v.day.Currency, v.day.zone = v.day.t("home.unnamed"), "EUR", time.UTC
 		return nil
 	}
 	if err != nil {
@@ -377,25 +396,46 @@ func (s *site) asset(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("v") == s.stamp {
 		w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
 	}
-	name := r.PathValue("name")
-	if name == "" {
-		name = "manifest.webmanifest"
-		w.Header().Set("Content-Type", "application/manifest+json")
-	}
-	http.ServeFileFS(w, r, s.assets, name)
+	http.ServeFileFS(w, r, s.assets, r.PathValue("name"))
 }
 
+// manifest serves what makes the pages an app. It names its language in the address, since browsers
+// ask for it without cookies.
+func manifest(s *site, w http.ResponseWriter, r *http.Request) {
+	in := tongueOf(r)
+	for _, one := range tongues() {
+		if one.tag == r.URL.Query().Get("language") {
+			in = one
+		}
+	}
+	raw, err := fs.ReadFile(s.assets, "manifest.webmanifest")
+	if err != nil {
+		http.NotFound(w, r)
+		return
+	}
+	out := manifestText.ReplaceAllStringFunc(string(raw), func(key string) string { return in.t(strings.Trim(key, "%")) })
+	head := w.Header()
+	head.Set("Cache-Control", "private, max-age=86400")
+	head.Set("Content-Type", "application/manifest+json")
+	head.Set("Vary", "Accept-Language, Cookie")
+	_, _ = w.Write([]byte(out))
+}
+
+// manifestText stands in the manifest for a text.
+var manifestText = regexp.MustCompile(`%[a-z.A-Z]+%`)
+
 // worker serves the service worker, which keeps what a shopper needs without a network. Its first
-// line changes with the assets, so that browsers install it anew.
-func (s *site) worker(w http.ResponseWriter, _ *http.Request) {
+// line changes with the assets and the language, so that browsers install it anew.
+func (s *site) worker(w http.ResponseWriter, r *http.Request) {
 	raw, err := fs.ReadFile(s.assets, "sw.js")
 	if err != nil {
-		http.NotFound(w, nil)
+		http.NotFound(w, r)
 		return
 	}
 	w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-cache")
-	_, _ = w.Write([]byte("const STAMP = \"" + s.stamp + "\";\n"))
+	w.Header().Set("Vary", "Accept-Language, Cookie")
+	_, _ = w.Write([]byte("const STAMP = \"" + s.stamp + "\", LANGUAGE = \"" + tongueOf(r).tag + "\";\n"))
 	_, _ = w.Write(raw)
 }
 

@@ -3,7 +3,6 @@ package web
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,7 +25,7 @@ type refusal struct{ error }
 func (r refusal) Unwrap() error { return r.error }
 
 // missingRow is how an operation says that a row is not there.
-var missingRow = regexp.MustCompile(`there is no (\w+) with id "[^"]*"( in the set "[^"]*")?`)
+var missingRow = regexp.MustCompile(`there is no (\w+) with id "[^"]*"( in (?:the )?set "[^"]*")?`)
 
 // notUndoable is how an undo begins to say what stands against it, which its details name.
 const notUndoable = "the run cannot be undone"
@@ -34,15 +33,15 @@ const notUndoable = "the run cannot be undone"
 // forPeople says what went wrong, and what to do about it on a page.
 func (v *visit) forPeople(err error) *trouble {
 	f := fault.From(err)
-	t := &trouble{Message: f.Message, Hint: f.Hint, Back: v.back("")}
+	t := &trouble{Message: v.day.says(f.Message), Hint: v.day.says(f.Hint), Back: v.back("")}
 	details, _ := f.Details.([]fault.Detail)
 	_, versions := f.Details.(map[string]any)
 	var r refusal
 	refused := errors.As(err, &r) && fault.From(r) == f
 	if refused {
-		t.Message = missingRow.ReplaceAllStringFunc(f.Message, func(s string) string {
-			return "there is no such " + noun(missingRow.FindStringSubmatch(s)[1], 1)
-		})
+		t.Message = v.day.says(missingRow.ReplaceAllStringFunc(f.Message, func(s string) string {
+			return v.day.t("fault.noRow", v.day.noun(missingRow.FindStringSubmatch(s)[1], 1))
+		}))
 	}
 	switch {
 	case !refused: // what the pages say themselves is for people, but the hint of a code is not
@@ -51,20 +50,20 @@ func (v *visit) forPeople(err error) *trouble {
 		}
 	case strings.HasPrefix(f.Hint, "Did you mean"):
 	case f.Code == fault.NotFound:
-		t.Hint = "It may have been removed."
+		t.Hint = v.day.t("hint.removed")
 	case f.Code == fault.Conflict && strings.HasPrefix(f.Message, notUndoable):
-		t.Message, t.Reasons, t.Hint = "It cannot be undone any more, since not everything is as it was left.", v.obstacles(details), "Undo first what came after it."
+		t.Message, t.Reasons, t.Hint = v.day.t("fault.undo"), v.obstacles(details), v.day.t("hint.undo")
 	case f.Code == fault.Conflict:
 		if versions {
-			t.Message = "Somebody changed it meanwhile."
+			t.Message = v.day.t("fault.meanwhile")
 		}
-		t.Hint = "See whether it is still to be done."
+		t.Hint = v.day.t("hint.stillDo")
 	default:
 		t.Hint = ""
 		if len(details) > 1 {
 			parts := make([]string, len(details))
 			for i, d := range details {
-				parts[i] = d.Message
+				parts[i] = v.day.says(d.Message)
 			}
 			t.Message = strings.Join(parts, "; ")
 		}
@@ -119,54 +118,56 @@ func (v *visit) obstacles(details []fault.Detail) []string {
 	alike := map[string]int{} // how many read the same
 	var different []obstacle
 	for _, o := range all {
-		text := o.reason(known, 1)
+		text := o.reason(v.day, known, 1)
 		if alike[text]++; alike[text] == 1 {
 			different = append(different, o)
 		}
 	}
 	var reasons []string
 	for _, o := range different {
-		reasons = append(reasons, o.reason(known, alike[o.reason(known, 1)]))
+		reasons = append(reasons, o.reason(v.day, known, alike[o.reason(v.day, known, 1)]))
 	}
 	if more := len(reasons) - maxReasons; more > 0 {
-		reasons = append(reasons[:maxReasons], fmt.Sprintf("and %d more", more))
+		reasons = append(reasons[:maxReasons], v.day.t("more", more))
 	}
 	return reasons
 }
 
 // called is a row for people.
-func (n names) called(row [2]string) string {
-	kind := noun(row[0], 1)
+func (n names) called(d day, row [2]string) string {
+	kind := d.noun(row[0], 1)
 	if name := n[row[1]]; name != "" {
 		return name + " (" + kind + ")"
 	}
-	return "a " + kind
+	return d.t("called.a", kind)
 }
 
 // reason says what n obstacles that read the same are.
-func (o obstacle) reason(known names, n int) string {
-	what, was, is := known.called(o.row), "was", "is"
-	if n > 1 && known[o.row[1]] == "" {
-		what, was, is = fmt.Sprintf("%d %s", n, noun(o.row[0], n)), "were", "are"
+func (o obstacle) reason(d day, known names, n int) string {
+	what := known.called(d, o.row)
+	if known[o.row[1]] == "" && n > 1 {
+		what = d.number(float64(n)) + " " + d.noun(o.row[0], n)
+	} else {
+		n = 1
 	}
 	says := func(text string) bool { return strings.Contains(o.message, text) }
 	switch {
 	case o.other[1] != "":
-		what = known.called(o.other) + " belongs to " + what + " now"
+		what = d.t("reason.belongs", known.called(d, o.other), what)
 	case says("it was deleted since"):
-		what += " " + was + " removed since"
+		what = d.t("reason.removed", n, what)
 	case says("there is a row with this id again"):
-		what += " " + is + " there again already"
+		what = d.t("reason.again", n, what)
 	case says("is not there any more") && o.field != "":
-		what += " " + is + " without its " + inWords(o.field) + " now"
+		what = d.t("reason.without", n, what, d.field(o.field))
 	case says("it was changed since") && o.field != "":
-		what += ": the " + inWords(o.field) + " was changed since"
+		what = d.t("reason.field", what, d.field(o.field))
 	case says("it was changed since"), anyID.MatchString(o.message):
-		what += " " + was + " changed since"
+		what = d.t("reason.changed", n, what)
 	case known[o.row[1]] != "" && says(known[o.row[1]]): // a rule of PantryPal says what it is about
-		what = o.message
+		what = d.says(o.message)
 	default:
-		what += ": " + o.message
+		what += ": " + d.says(o.message)
 	}
 	return capital(what)
 }

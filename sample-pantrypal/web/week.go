@@ -3,8 +3,6 @@ package web
 import (
 	"cmp"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/koan-go/koan/framework/catalog"
@@ -24,22 +22,34 @@ type meal struct {
 	Notes    string      `json:"notes"`
 	Called   string      `json:"name"` // where it has no recipe
 	Recipe   *recipeHead `json:"recipe"`
+
+	unnamed string // what it is called where nobody has said it
+}
+
+// mealsOf reads planned meals.
+func mealsOf(v *visit, q query, most int) ([]meal, error) {
+	q["with"] = "recipe"
+	all, err := rows[meal](v, "PlannedMeal", q, most)
+	for i := range all {
+		all[i].unnamed = v.day.t("meal.unnamed")
+	}
+	return all, err
 }
 
 // Name is what is eaten.
 func (m meal) Name() string {
 	if m.Recipe == nil {
-		return cmp.Or(m.Called, m.Notes, "A meal")
+		return cmp.Or(m.Called, m.Notes, m.unnamed)
 	}
 	return m.Recipe.Name
 }
 
 // Takes is how long it takes, in words; "" where there is nothing to cook.
-func (m meal) Takes() string {
+func (m meal) Takes(d day) string {
 	if m.Recipe == nil {
 		return ""
 	}
-	return m.Recipe.Takes()
+	return m.Recipe.Takes(d)
 }
 
 // recipeHead is what lists show of a recipe.
@@ -78,11 +88,11 @@ func (r recipeHead) Beside() bool {
 }
 
 // Takes is how long it takes, in words.
-func (r recipeHead) Takes() string {
+func (r recipeHead) Takes(d day) string {
 	if minutes := r.PrepMinutes + r.CookMinutes; minutes > 0 {
-		return strconv.Itoa(minutes) + " min"
+		return d.t("minutes", minutes)
 	}
-	return "time unknown"
+	return d.t("minutes.unknown")
 }
 
 type weekDay struct {
@@ -127,12 +137,12 @@ func week(v *visit) (any, error) {
 	from := today
 	if text := v.URL.Query().Get("from"); text != "" {
 		if from, err = time.Parse(time.DateOnly, text); err != nil {
-			return nil, noDay(text)
+			return nil, noDay(v.day.tongue, text)
 		}
 	}
 	date := func(n int) string { return from.AddDate(0, 0, n).Format(time.DateOnly) }
 	p := &weekPage{Before: date(-weekDays), After: date(weekDays), Start: date(0), Current: v.day.Today, Now: date(0) == v.day.Today, Types: dayMeals, Weekdays: choicesOf(weekdays, weekdays[:workdays])}
-	meals, err := rows[meal](v, "PlannedMeal", query{"filter": query{"date": query{"$gte": date(0), "$lt": date(weekDays)}, "status": query{"$ne": "skipped"}}, "sort": "date,id", "with": "recipe"}, pageRows)
+	meals, err := mealsOf(v, query{"filter": query{"date": query{"$gte": date(0), "$lt": date(weekDays)}, "status": query{"$ne": "skipped"}}, "sort": "date,id"}, pageRows)
 	if err != nil {
 		return nil, err
 	}
@@ -155,8 +165,8 @@ func week(v *visit) (any, error) {
 	return p, nil
 }
 
-func noDay(text string) error {
-	return fault.Newf(fault.InvalidPayload, "%q is not a day.", fault.Clip(text, 20))
+func noDay(l *tongue, text string) error {
+	return fault.New(fault.InvalidPayload, l.t("fault.day", l.quoted(fault.Clip(text, 20))))
 }
 
 // maxAhead is how many days ahead a meal is planned, as the actions have it.
@@ -175,11 +185,11 @@ func (d day) admit(date string) error {
 	n, ok := d.left(date)
 	switch {
 	case !ok:
-		return noDay(date)
+		return noDay(d.tongue, date)
 	case n < 0:
-		return fault.Newf(fault.InvalidPayload, "%s is past. A meal is planned for today or a later day.", d.on(date)).WithPath("/date")
+		return fault.New(fault.InvalidPayload, d.t("fault.past", d.on(date))).WithPath("/date")
 	case n > maxAhead:
-		return fault.Newf(fault.InvalidPayload, "%s is more than a year ahead.", d.on(date)).WithPath("/date")
+		return fault.New(fault.InvalidPayload, d.t("fault.ahead", d.on(date))).WithPath("/date")
 	}
 	return nil
 }
@@ -201,7 +211,7 @@ func planWeek(v *visit) (done, error) {
 	}
 	if start, _ := in["start"].(string); start != "" {
 		if _, err := time.Parse(time.DateOnly, start); err != nil {
-			return done{}, noDay(start)
+			return done{}, noDay(v.day.tongue, start)
 		}
 		if start < v.day.Today {
 			delete(in, "start")
@@ -233,7 +243,7 @@ func planMeal(v *visit) (done, error) {
 		return done{}, err
 	}
 	if n, _ := in["servings"].(float64); n <= 0 || n > maxServings {
-		return done{}, fault.Newf(fault.InvalidPayload, "A meal is planned for more than 0 and at most %d portions.", maxServings).WithPath("/servings")
+		return done{}, v.refuse("fault.servings", maxServings).WithPath("/servings")
 	}
 	if v.FormValue("anyway") == "" {
 		if err := v.admitMeal(in); err != nil {
@@ -259,7 +269,7 @@ func (v *visit) admitMeal(in map[string]any) error {
 		}
 		for _, l := range out.Leftovers {
 			if l.LeftoverID == id && len(l.Allergies) > 0 {
-				return fault.Newf(fault.InvalidPayload, "It does not suit everybody: %s.", strings.Join(l.Allergies, "; ")).WithPath("/leftover").WithHint("Choose something else.")
+				return v.refuse("fault.allergies", v.day.spokenAll(l.Allergies, "; ")).WithPath("/leftover").WithHint("%s", v.day.t("hint.chooseElse"))
 			}
 		}
 	}
@@ -271,8 +281,8 @@ func (v *visit) admitMeal(in map[string]any) error {
 		return err
 	}
 	if len(who.Allergies) > 0 {
-		return fault.Newf(fault.InvalidPayload, "It does not suit everybody: %s.", strings.Join(who.Allergies, "; ")).WithPath("/recipe").
-			WithHint("The recipe's page plans it anyway.")
+		return v.refuse("fault.allergies", v.day.spokenAll(who.Allergies, "; ")).WithPath("/recipe").
+			WithHint("%s", v.day.t("hint.anyway"))
 	}
 	return nil
 }
@@ -292,7 +302,7 @@ func changeMeal(v *visit) (done, error) {
 	case "skip":
 		in["skip"] = true
 	default:
-		return done{}, fault.New(fault.InvalidPayload, "The form has nothing to do.")
+		return done{}, v.refuse("fault.nothing")
 	}
 	run, err := v.act("replan", in, nil)
 	return done{v.back("/week"), "replanned", run}, err
@@ -334,6 +344,7 @@ func served(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.unnamed = v.day.t("meal.unnamed")
 	p := &servedPage{Meal: m}
 	if p.Taken, err = rows[event](v, "PantryEvent", query{"filter": query{"mealId": m.ID, "kind": "went", "reason": "cooked"}, "sort": "itemName,id"}, pageRows); err != nil {
 		return nil, err

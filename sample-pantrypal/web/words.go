@@ -3,36 +3,21 @@ package web
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/koan-go/koan/framework/run/store"
 )
 
-// nouns are the rows of entities as a family calls them, of one and of several.
-var nouns = map[string][2]string{
-	"PantryItem": {"thing in the house", "things in the house"}, "PantryEvent": {"line of the diary", "lines of the diary"},
-	"PlannedMeal": {"meal", "meals"}, "MealPlan": {"plan of meals", "plans of meals"}, "PlanRule": {"rule", "rules"},
-	"ShoppingItem": {"line of the shopping list", "lines of the shopping list"}, "ShoppingList": {"shopping list", "shopping lists"}, "ShoppingNeed": {"note for which meal", "notes for which meal"},
-	"Recipe": {"recipe", "recipes"}, "RecipeIngredient": {"ingredient", "ingredients"}, "Leftover": {"leftover", "leftovers"},
-	"PantryPhoto": {"photo", "photos"}, "Detection": {"code on a photo", "codes on photos"}, "Product": {"product", "products"},
-	"Price": {"price", "prices"}, "Store": {"store", "stores"}, "Household": {"household", "households"}, "Food": {"food", "foods"}, "FoodPortion": {"measure of a food", "measures of foods"},
-}
-
 // noun is what n rows of an entity are called.
-func noun(entity string, n int) string {
-	both, known := nouns[entity]
-	switch {
-	case !known && n == 1:
-		return inWords(entity)
-	case !known:
-		return inWords(entity) + "s"
-	case n == 1:
-		return both[0]
+func (l *tongue) noun(entity string, n int) string {
+	if key := "noun." + entity; l.knows(key) {
+		return l.t(key, n)
 	}
-	return both[1]
+	if n == 1 {
+		return inWords(entity)
+	}
+	return inWords(entity) + "s"
 }
 
 // followers are entities whose rows follow from those of others: where these change too, nobody has
@@ -81,11 +66,11 @@ func deeds(v *visit, changes []store.Change) ([]string, error) {
 	for i, text := range said {
 		said[i] = capital(text)
 		if n := times[text]; n > 1 {
-			said[i] += fmt.Sprintf(" (%d times)", n)
+			said[i] = v.day.t("deed.times", n, said[i])
 		}
 	}
 	if more := len(changes) - maxChangedRows; more > 0 {
-		said = append(said, fmt.Sprintf("And %d more", more))
+		said = append(said, capital(v.day.t("more", more)))
 	}
 	return said, nil
 }
@@ -112,28 +97,27 @@ var tellers = map[string]func(teller, store.Action) string{
 
 // plainly says it of any row.
 func (t teller) plainly(c store.Change) string {
-	row := t.row()
-	what := noun(c.Entity, 1)
-	if name := t.known.of(t.d, row); name != "" {
+	what := t.d.noun(c.Entity, 1)
+	if name := t.known.of(t.d, t.row()); name != "" {
 		what += " " + name
 	}
 	switch c.Action {
 	case store.Create:
-		return "adds the " + what
+		return t.d.t("deed.row.add", what)
 	case store.Delete:
-		return "removes the " + what
+		return t.d.t("deed.row.remove", what)
 	}
 	var changed []string
 	for name, value := range t.after {
 		if name != "id" && name != "version" && string(value) != string(t.before[name]) {
-			changed = append(changed, inWords(strings.TrimSuffix(name, "Id")))
+			changed = append(changed, t.d.field(strings.TrimSuffix(name, "Id")))
 		}
 	}
 	slices.Sort(changed)
 	if len(changed) == 0 {
 		return ""
 	}
-	return "changes the " + what + ": " + strings.Join(changed, ", ")
+	return t.d.t("deed.row.change", what, strings.Join(changed, ", "))
 }
 
 // row is the row as it is afterwards, or as it was if it is gone.
@@ -144,7 +128,9 @@ func (t teller) row() fields {
 	return t.before
 }
 
-func (t teller) name() string { return cmp.Or(t.known.of(t.d, t.row()), "something") }
+func (t teller) name() string {
+	return cmp.Or(t.known.of(t.d, t.row()), t.d.t("deed.something"))
+}
 
 // changed reports whether a field is another one afterwards. Changes have the fields that changed.
 func (t teller) changed(field string) bool { return string(t.before[field]) != string(t.after[field]) }
@@ -162,175 +148,176 @@ func figure(raw json.RawMessage) float64 {
 	return f
 }
 
-func (t teller) lot(a store.Action) string {
-	name, unit := t.name(), t.of("unit")
-	there, was := figure(t.after["amount"]), figure(t.before["amount"])
-	place := "in the house"
-	if p := t.of("place"); p != "" {
-		place = "in the " + p
+// at is a place of the house in a sentence: in, into, out of, from or to it.
+func (t teller) at(how, place string) string {
+	if key := how + "." + cmp.Or(place, "house"); t.d.knows(key) {
+		return t.d.t(key)
 	}
-	into, from := strings.Replace(place, "in the", "into the", 1), strings.Replace(place, "in the", "out of the", 1)
+	return t.d.t(how+".place", place)
+}
+
+func (t teller) lot(a store.Action) string {
+	d, name, unit, place := t.d, t.name(), t.of("unit"), t.of("place")
+	there, was := figure(t.after["amount"]), figure(t.before["amount"])
 	switch {
 	case a == store.Create:
-		return "puts " + amount(there, unit) + " " + name + " " + into
+		return d.t("deed.lot.add", d.amount(there, unit), name, t.at("into", place))
 	case a == store.Delete:
-		return "takes " + name + " out of the house, as if it had never come"
+		return d.t("deed.lot.remove", name)
 	case t.changed("status") && t.text(t.after, "status") == "available":
 		if t.changed("amount") && there > was {
-			return "puts " + amount(there-was, unit) + " " + name + " back " + into
+			return d.t("deed.lot.more", d.amount(there-was, unit), name, t.at("into", place))
 		}
-		return "puts " + name + " back " + into
+		return d.t("deed.lot.back", name, t.at("into", place))
 	case t.changed("status") && t.text(t.after, "status") == "wasted":
-		return "notes " + name + " as thrown away"
+		return d.t("deed.lot.wasted", name)
 	case t.changed("status"):
-		return "notes " + name + " as used up"
+		return d.t("deed.lot.used", name)
 	case t.changed("amount") && there > was:
-		return "puts " + amount(there-was, unit) + " " + name + " back " + into
+		return d.t("deed.lot.more", d.amount(there-was, unit), name, t.at("into", place))
 	case t.changed("amount"):
-		return "takes " + amount(was-there, unit) + " " + name + " " + from
+		return d.t("deed.lot.less", d.amount(was-there, unit), name, t.at("outof", place))
 	case t.changed("place"):
-		return "moves " + name + " from the " + t.text(t.before, "place") + " to the " + t.text(t.after, "place")
+		return d.t("deed.lot.move", name, t.at("from", t.text(t.before, "place")), t.at("to", t.text(t.after, "place")))
 	case t.changed("openedAt") && t.text(t.after, "openedAt") == "":
-		return "notes " + name + " as not opened"
+		return d.t("deed.lot.closed", name)
 	case t.changed("openedAt"):
-		return "notes " + name + " as opened"
+		return d.t("deed.lot.opened", name)
 	case t.changed("bestBefore"):
-		return "dates " + name + " " + cmp.Or(t.d.on(t.text(t.after, "bestBefore")), "without an end")
+		return d.t("deed.lot.dated", name, cmp.Or(d.on(t.text(t.after, "bestBefore")), d.t("deed.lot.noEnd")))
 	}
-	return "changes what is known of " + name
+	return d.t("deed.lot.change", name)
 }
 
 func (t teller) meal(a store.Action) string {
-	dish := cmp.Or(t.known[t.of("recipeId")], t.of("name"), "a meal")
-	day := t.d.on(t.of("date"))
+	d := t.d
+	dish := cmp.Or(t.known[t.of("recipeId")], t.of("name"), d.t("deed.aMeal"))
+	day := d.on(t.of("date"))
 	switch {
 	case a == store.Create && t.text(t.after, "status") == "cooked":
-		return "notes " + dish + " of " + day + " as cooked"
+		return d.t("deed.meal.cookedOn", dish, day)
 	case a == store.Create:
-		return "plans " + dish + " for " + day
+		return d.t("deed.meal.plan", dish, day)
 	case a == store.Delete:
-		return "takes " + dish + " off " + day
+		return d.t("deed.meal.remove", dish, day)
 	case t.changed("status") && t.text(t.after, "status") == "cooked":
-		return "notes " + dish + " as cooked"
+		return d.t("deed.meal.cooked", dish)
 	case t.changed("status") && t.text(t.before, "status") == "cooked":
-		return "takes " + dish + " off the diary: it is planned, and not cooked"
+		return d.t("deed.meal.uncooked", dish)
 	case t.changed("status") && t.text(t.after, "status") == "skipped":
-		return "drops " + dish
+		return d.t("deed.meal.drop", dish)
 	case t.changed("status"):
-		return "plans " + dish + " again"
+		return d.t("deed.meal.again", dish)
 	case t.changed("date"):
-		return "moves " + dish + " from " + t.d.on(t.text(t.before, "date")) + " to " + t.d.on(t.text(t.after, "date"))
+		return d.t("deed.meal.move", dish, d.on(t.text(t.before, "date")), d.on(t.text(t.after, "date")))
 	case t.changed("recipeId"):
-		return "plans " + dish + " instead of " + cmp.Or(t.known[t.text(t.before, "recipeId")], t.text(t.before, "name"), "what was planned")
+		return d.t("deed.meal.instead", dish, cmp.Or(t.known[t.text(t.before, "recipeId")], t.text(t.before, "name"), d.t("deed.planned")))
 	case t.changed("planId") && t.text(t.after, "planId") == "":
-		return "leaves " + dish + " of " + day + " out of the plan"
+		return d.t("deed.meal.out", dish, day)
 	case t.changed("planId"):
-		return "takes " + dish + " of " + day + " into the plan"
+		return d.t("deed.meal.in", dish, day)
 	case t.changed("servings"):
-		return "makes " + dish + " for " + number(figure(t.after["servings"])) + " instead of " + number(figure(t.before["servings"]))
+		return d.t("deed.meal.servings", dish, d.number(figure(t.after["servings"])), d.number(figure(t.before["servings"])))
 	}
-	return "changes what is noted of " + dish
+	return d.t("deed.meal.change", dish)
 }
 
 func (t teller) line(a store.Action) string {
-	name := t.name()
+	d, name := t.d, t.name()
 	switch {
 	case a == store.Create:
-		return "puts " + name + " on the shopping list"
+		return d.t("deed.line.add", name)
 	case a == store.Delete:
-		return "takes " + name + " off the shopping list"
+		return d.t("deed.line.remove", name)
 	case t.changed("bought") && t.text(t.after, "bought") == "true":
-		return "ticks " + name + " off the shopping list"
+		return d.t("deed.line.tick", name)
 	case t.changed("bought"):
-		return "puts " + name + " back on the shopping list"
+		return d.t("deed.line.back", name)
 	case t.changed("amount"):
-		return "wants " + amount(figure(t.after["amount"]), t.of("unit")) + " " + name + " instead of " + amount(figure(t.before["amount"]), cmp.Or(t.text(t.before, "unit"), t.of("unit")))
+		return d.t("deed.line.amount", d.amount(figure(t.after["amount"]), t.of("unit")), name, d.amount(figure(t.before["amount"]), cmp.Or(t.text(t.before, "unit"), t.of("unit"))))
 	}
-	return "changes " + name + " on the shopping list"
+	return d.t("deed.line.change", name)
 }
 
 func (t teller) list(a store.Action) string {
-	name := t.name()
+	d, name := t.d, t.name()
 	switch {
 	case a == store.Create:
-		return "makes the shopping list " + name
+		return d.t("deed.list.add", name)
 	case a == store.Delete:
-		return "removes the shopping list " + name
+		return d.t("deed.list.remove", name)
 	case t.changed("status") && t.text(t.after, "status") == "open":
-		return "opens the shopping list " + name + " again"
+		return d.t("deed.list.open", name)
 	case t.changed("status"):
-		return "closes the shopping list " + name
+		return d.t("deed.list.close", name)
 	}
-	return "changes the shopping list " + name
+	return d.t("deed.list.change", name)
 }
 
 func (t teller) leftover(a store.Action) string {
-	n := figure(t.row()["servings"])
-	portions := number(n) + " portions of " + t.name()
-	if math.Abs(n-1) < 0.001 {
-		portions = "a portion of " + t.name()
-	}
+	d := t.d
 	switch {
 	case a == store.Create:
-		return "keeps " + portions + " in the " + cmp.Or(t.of("place"), "fridge")
+		return d.t("deed.leftover.keep", figure(t.row()["servings"]), t.name(), t.at("in", cmp.Or(t.of("place"), "fridge")))
 	case a == store.Delete:
-		return "takes what was left of " + t.name() + " away again"
+		return d.t("deed.leftover.remove", t.name())
 	case t.changed("status") && t.text(t.after, "status") == "available":
-		return "puts what was left of " + t.name() + " back"
+		return d.t("deed.leftover.back", t.name())
 	case t.changed("status"):
-		return "notes what was left of " + t.name() + " as " + t.text(t.after, "status")
+		return d.t("deed.leftover.status", t.name(), d.word("value", t.text(t.after, "status")))
 	}
-	return "changes what was left of " + t.name()
+	return d.t("deed.leftover.change", t.name())
 }
 
 func (t teller) price(a store.Action) string {
-	of := " of " + t.name()
+	d, name := t.d, t.name()
 	switch {
 	case a == store.Create:
-		return "notes the price" + of + ", " + t.d.money(figure(t.after["price"]))
+		return d.t("deed.price.add", name, d.money(figure(t.after["price"])))
 	case a == store.Delete, t.changed("withdrawn") && t.text(t.after, "withdrawn") == "true":
-		return "forgets the price" + of
+		return d.t("deed.price.remove", name)
 	case t.changed("withdrawn"):
-		return "notes the price" + of + " again"
+		return d.t("deed.price.again", name)
 	}
-	return "changes the price" + of
+	return d.t("deed.price.change", name)
 }
 
 func (t teller) recipe(a store.Action) string {
+	d, name := t.d, t.name()
 	switch {
 	case a == store.Create:
-		return "adds the recipe " + t.name()
+		return d.t("deed.recipe.add", name)
 	case a == store.Delete:
-		return "removes the recipe " + t.name()
+		return d.t("deed.recipe.remove", name)
 	case t.changed("rating"):
-		return "rates " + t.name() + " " + cmp.Or(t.text(t.after, "rating"), "not at all")
+		return d.t("deed.recipe.rate", name, cmp.Or(d.comma(t.text(t.after, "rating")), d.t("deed.recipe.unrated")))
 	case t.changed("timesCooked"):
-		return "counts " + t.name() + " as cooked " + cmp.Or(t.text(t.after, "timesCooked"), "0") + " times"
+		return d.t("deed.recipe.count", name, cmp.Or(t.text(t.after, "timesCooked"), "0"))
 	}
-	return "changes the recipe " + t.name()
+	return d.t("deed.recipe.change", name)
 }
 
 func (t teller) code(a store.Action) string {
-	code := "the code " + t.of("value")
+	d, code := t.d, t.of("value")
 	switch {
 	case a == store.Create:
-		return "reads " + code
+		return d.t("deed.code.read", code)
 	case a == store.Delete:
-		return "forgets that " + code + " was read"
+		return d.t("deed.code.forget", code)
 	case t.changed("status") && t.text(t.after, "status") == "open":
-		return "leaves open what " + code + " is"
+		return d.t("deed.code.open", code)
 	case t.changed("status") && t.text(t.after, "status") == "dismissed":
-		return "dismisses " + code
+		return d.t("deed.code.dismiss", code)
 	}
-	return "says what " + code + " is"
+	return d.t("deed.code.say", code)
 }
 
 func (t teller) plan(a store.Action) string {
 	switch a {
 	case store.Create:
-		return "makes a plan of meals"
+		return t.d.t("deed.plan.add")
 	case store.Delete:
-		return "removes the plan of meals"
+		return t.d.t("deed.plan.remove")
 	}
-	return "changes the plan of meals"
+	return t.d.t("deed.plan.change")
 }

@@ -3,6 +3,15 @@
 
 const main = document.getElementById("main");
 
+// The texts of this page's language.
+const texts = JSON.parse(document.body.dataset.texts);
+
+// say is a text with what belongs at {1}, {2} and so on.
+function say(key, ...args) {
+  const text = texts[key], form = typeof text === "string" ? text : (text[new Intl.PluralRules(document.documentElement.lang).select(Number(args[0]))] ?? text.other);
+  return form.replace(/\{(\d)\}/g, (_, n) => args[n - 1]);
+}
+
 // A finger is on the page.
 let pressed = false;
 
@@ -168,7 +177,7 @@ document.addEventListener("submit", (e) => {
   form.dataset.sent = "1";
   addEventListener("pageshow", () => delete form.dataset.sent, { once: true });
   const reading = form.querySelector("#reading");
-  if (reading) reading.textContent = "Reading the photo …";
+  if (reading) reading.textContent = say("reading");
 });
 
 // A photo is read as soon as it is taken or chosen; the button is for where there is no script.
@@ -223,7 +232,7 @@ function toast(text, run, undo) {
       form.append(input);
     }
     const button = document.createElement("button");
-    button.textContent = "Undo";
+    button.textContent = say("undo");
     form.append(button);
     if (undo?.submit) form.addEventListener("submit", undo.submit);
     box.append(form);

@@ -28,7 +28,7 @@ function goTo(n) {
   document.getElementById("cook-back").disabled = at === 0;
   const next = document.getElementById("cook-next");
   next.hidden = at === steps.length - 1;
-  next.textContent = at === steps.length - 2 ? "Done" : "Next";
+  next.textContent = at === steps.length - 2 ? say("done") : say("next");
   document.getElementById("cook-progress").value = at;
   dialogOf().querySelector(".pages").scrollTop = 0;
   sessionStorage.setItem(place, at);
@@ -76,15 +76,15 @@ const clock = (s) => `${Math.floor(s / 60)}:${String(s % 60).padStart(2, "0")}`;
 // start starts a timer, which runs on whatever step is shown.
 function start(button) {
   const ends = Date.now() + Number(button.dataset.seconds) * 1000, row = document.createElement("li"), left = document.createElement("span"), stop = document.createElement("button");
-  const name = `Step ${at + 1}`;
+  const name = say("step", at + 1);
   stop.type = "button";
-  stop.textContent = "Stop";
-  stop.setAttribute("aria-label", `Stop the timer of ${name.toLowerCase()}`);
+  stop.textContent = say("stop");
+  stop.setAttribute("aria-label", say("stopTimer", at + 1));
   row.append(left, stop);
   document.getElementById("timers").append(row);
   const tick = () => {
     const s = Math.max(0, Math.round((ends - Date.now()) / 1000));
-    left.textContent = `${name}: ${s ? clock(s) : "time is up"}`;
+    left.textContent = say("timer", name, s ? clock(s) : say("timeUp"));
     if (s || row.classList.contains("over")) return;
     row.classList.add("over");
     row.setAttribute("role", "alert");

@@ -17,7 +17,7 @@ const done = new Map();
 
 // money writes a sum as the page does.
 function money(sum, as) {
-  return as.dataset.sign ? as.dataset.sign + sum.toFixed(2) : `${sum.toFixed(2)} ${as.dataset.currency}`;
+  return as.dataset.pattern.replace("{1}", sum.toFixed(2).replace(".", say("decimal")));
 }
 
 // count says what is left to buy and what it costs, by the rows as they are shown.
@@ -52,9 +52,9 @@ function mark() {
   if (!net) return;
   net.hidden = !open.length && navigator.onLine;
   const added = open.filter((t) => t.kind === "add"), ticked = open.filter((t) => t.kind !== "add"), said = [];
-  if (ticked.length) said.push(`${ticked.length} ticked, not sent yet: ${ticked.map((t) => t.name).join(", ")}`);
-  if (added.length) said.push(`${added.length} added, not sent yet: ${added.map((t) => t.name).join(", ")}`);
-  net.textContent = said.join(". ") || "There is no network. You can tick and add things; they are sent later.";
+  if (ticked.length) said.push(say("tickedWaits", ticked.length, ticked.map((t) => t.name).join(", ")));
+  if (added.length) said.push(say("addedWaits", added.length, added.map((t) => t.name).join(", ")));
+  net.textContent = said.join(". ") || say("offline");
 }
 
 // showAdded shows what was added here, before the server knows of it.
@@ -168,12 +168,12 @@ function send() {
       sent = true;
       if (!r.ok) {
         if (t.kind === "add") wrong(t, out);
-        else said.push(`${t.name}: ${out.message ?? out.detail ?? "not on the list any more"}`);
-      } else if (t.kind === "add") last = { text: `${t.name} is on the list.`, run: null };
-      else if (t.kind === "back") last = { text: `${t.name}: back on the list.`, run: null };
-      else if (out.gone) said.push(`${t.name} was off the list already; it is in the house`);
-      else if (out.already.length) said.push(`${t.name}: somebody had it already`);
-      else last = { text: `${t.name}: bought, and in the house.`, run: out.run, tick: t };
+        else said.push(say("refused", t.name, out.message ?? out.detail ?? say("gone")));
+      } else if (t.kind === "add") last = { text: say("onList", t.name), run: null };
+      else if (t.kind === "back") last = { text: say("isBack", t.name), run: null };
+      else if (out.gone) said.push(say("wasOff", t.name));
+      else if (out.already.length) said.push(say("already", t.name));
+      else last = { text: say("bought", t.name), run: out.run, tick: t };
     }
     mark();
     if (said.length) toast(said.join(". "));
@@ -208,7 +208,7 @@ function wrong(t, out) {
   box.className = "notice wrong";
   box.setAttribute("role", "alert");
   box.dataset.fault = "";
-  box.textContent = `${t.name}: ${out.message ?? out.detail ?? "it could not be added"}`;
+  box.textContent = say("refused", t.name, out.message ?? out.detail ?? say("notAdded"));
   for (const name of ["name", "amount", "unit"]) form.elements[name].value = t[name];
   document.getElementById("add-more").open = true;
   form.prepend(box);

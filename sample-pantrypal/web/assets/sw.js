@@ -1,6 +1,6 @@
 // Keeps the shopping list and what it needs, so that it opens where there is no network. All else
-// needs the house. STAMP stands before this file.
-const CACHE = "pantrypal-" + STAMP;
+// needs the house. STAMP and LANGUAGE stand before this file: what is kept is in the language of the pages.
+const CACHE = `pantrypal-${STAMP}-${LANGUAGE}`;
 const NEEDED = ["/shopping", "/offline", "/manifest.webmanifest", "/icons/icon-192.png", ...["app.css", "app.js", "shopping.js", "cook.js", "icon.svg"].map((f) => `/assets/${f}?v=${STAMP}`)];
 
 self.addEventListener("install", (e) => {
@@ -55,6 +55,6 @@ async function page(request) {
   try {
     return await fetch(request);
   } catch {
-    return (await caches.match("/offline")) ?? Response.error();
+    return (await (await caches.open(CACHE)).match("/offline")) ?? Response.error();
   }
 }
