@@ -36,7 +36,7 @@ func TestModelRefusesWhatCannotBe(t *testing.T) {
 		"an amount without end":             {`SDK.Entities.PantryItem.upsert({name: "Gold", amount: 1e300, unit: "g"})`, "from 0 to 1000000"},
 		"portions for a town":               {`SDK.Entities.PlannedMeal.upsert({recipeId: "shakshuka", date: "2026-11-24", servings: 1e20})`, "100"},
 		"a price of nothing":                {`SDK.Entities.Price.upsert({foodId: "milk", price: 1, amount: 0, unit: "l", on: "2026-11-23"})`, "above 0"},
-		"a code by a wrong length":          {`SDK.Actions.learnProduct({code: "123", food: "milk", packageAmount: 1, packageUnit: "l"})`, "no product's number"},
+		"a code by a wrong length":          {`SDK.Actions.learnProduct({code: "123", food: "milk", packageAmount: 1, packageUnit: "l"})`, "not the number of a product"},
 		"a plan in the past":                {`SDK.Actions.weekPlan({start: "2026-11-01"})`, "before today"},
 		"more leftovers than portions":      {`SDK.Actions.cooked({recipe: "shakshuka", servings: 2, leftovers: 3})`, "3 portions left of 2"},
 		"a food that nobody knows":          {`SDK.Actions.tonight({with: ["tomatos from mars"]})`, "There is no food"},

@@ -39,7 +39,7 @@ func TestPhotosAreCorrected(t *testing.T) {
 	_, _, text := w.do("GET", page, "")
 	require.Equal(t, 2, strings.Count(text, "the same one?"))
 	_, _, all := w.do("GET", "/photo", "")
-	require.Equal(t, 2, strings.Count(all, "Another photo shows it, too."))
+	require.Equal(t, 2, strings.Count(all, "It is also on another photo."))
 
 	text = form(page, "/codes/[^\"]+/twin", "do=same")
 	require.Equal(t, 1, strings.Count(text, "the same one?"))

@@ -50,7 +50,7 @@ export default ({ listId, items, storeId, back = false }) => {
   const wanted = (items ?? /** @type {NonNullable<SDK.Actions.CheckOffInput["items"]>} */ ( all.filter((i) => !i.bought).map((i) => ({ item: i.id })))).map((w, i) => {
     const at = "/items/" + i;
     if (w.unit && w.amount === undefined) refuse(at + "/amount", "A unit needs an amount.", "Send both, or neither.");
-    if (w.bestBefore && !isDay(w.bestBefore)) refuse(at + "/bestBefore", w.bestBefore + " is no day of the calendar.", "Send a day such as 2026-01-31.");
+    if (w.bestBefore && !isDay(w.bestBefore)) refuse(at + "/bestBefore", w.bestBefore + " is not a day of the calendar.", "Send a day such as 2026-01-31.");
     const byId = all.find((x) => x.id === w.item);
     const same = byId ? [] : called(w.item, all, back, at);
     const there = byId ?? same.find((x) => x.bought === back && !named.has(x.id)) ?? same.find((x) => x.bought === back) ?? same[0];

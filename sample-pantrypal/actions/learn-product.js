@@ -69,8 +69,8 @@ const foodOf = (/** @type {string} */ food) => {
 const asRead = (/** @type {string} */ code) => {
   if (SDK.Entities.Detection.count({ value: code }) > 0) return code;
   const number = code.length === 12 ? "0" + code : code;
-  if (!/^(\d{8}|\d{13}|\d{14})$/.test(number)) refuse("/code", "This is no product's number, and no photo shows it as a code.", "Send the value of an open Detection, or an EAN-13, EAN-8, UPC-A or ITF-14.");
-  if (!valid(number)) refuse("/code", code + " is no barcode: its last digit does not fit the others.", "Read it again from the package.");
+  if (!/^(\d{8}|\d{13}|\d{14})$/.test(number)) refuse("/code", "This is not the number of a product, and no photo shows it as a code.", "Send the value of an open Detection, or an EAN-13, EAN-8, UPC-A or ITF-14.");
+  if (!valid(number)) refuse("/code", code + " is not a barcode: its last digit does not fit the others.", "Read it again from the package.");
   return number;
 };
 

@@ -134,12 +134,12 @@ const plus = (day, days) => new Date(Date.parse(day) + days * 86400000).toISOStr
 const refuse = (path, message, hint) => { throw Object.assign(new Error(message), { path, hint }); };
 
 /**
- * Refuses what is no day of the calendar, is past, or is more than a year ahead.
+ * Refuses a text that is not a day of the calendar, is past, or is more than a year ahead.
  * @type {(path: string, day: string, today: string) => void}
  */
 const checkDay = (path, day, today) => {
   const at = new Date(Date.parse(day));
-  if (Number.isNaN(at.getTime()) || at.toISOString().slice(0, 10) !== day) refuse(path, day + " is no day of the calendar.", "Send a day such as " + today + ".");
+  if (Number.isNaN(at.getTime()) || at.toISOString().slice(0, 10) !== day) refuse(path, day + " is not a day of the calendar.", "Send a day such as " + today + ".");
   if (day < today) refuse(path, day + " is before today, " + today + ".", "Send today or a later day.");
   if (day > plus(today, 366)) refuse(path, day + " is more than a year ahead.", "Send a day before " + plus(today, 366) + ".");
 };
