@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
@@ -99,4 +100,35 @@ func TestWebShowsSeveralDishes(t *testing.T) {
 	_, _, page = w.do("GET", "/recipes?date="+day+"&meal=lunch", "")
 	require.Contains(t, page, `name="mealType" value="lunch"`)
 	require.Contains(t, page, `href="/recipes?date=`+day+`&amp;f=vegan&amp;meal=lunch"`, "a filter keeps the meal")
+}
+
+// Recipes are looked for by what they take at most. What nobody has said takes who knows how long, and
+// a time that nobody is offered asks for nothing.
+func TestWebFiltersRecipesByMinutes(t *testing.T) {
+	w := serveWeb(t, "sqlite://"+t.TempDir())
+	takes := map[string]int{"Dish of no time": 0, "Dish of 15": 15, "Dish of 16": 16, "Dish of 30": 30, "Dish of 45": 45, "Dish of 60": 60, "Dish of 61": 61}
+	for name, minutes := range takes {
+		w.store("recipe", fmt.Sprintf(`{"name":%q,"prepMinutes":%d,"cookMinutes":%d}`, name, minutes/2, minutes-minutes/2))
+	}
+	for asked, most := range map[string]int{"15": 15, "30": 30, "45": 45, "60": 60, "": 0, "20": 0, "-1": 0, "x": 0} {
+		page := w.read("/recipes?minutes=" + asked)
+		for name, minutes := range takes {
+			if most == 0 || minutes > 0 && minutes <= most {
+				require.Contains(t, page, name+" ", asked)
+			} else {
+				require.NotContains(t, page, name+" ", asked)
+			}
+		}
+	}
+	_, _, page := w.do("GET", "/recipes?minutes=45&f=vegan&q=dish", "")
+	require.Contains(t, page, `href="/recipes?f=vegan&amp;q=dish" aria-current="true">Up to 45 minutes`)
+	require.Contains(t, page, `href="/recipes?f=vegan&amp;minutes=15&amp;q=dish">Up to 15 minutes`, "it takes the place of the other")
+	require.Contains(t, page, `href="/recipes?f=vegan&amp;f=lunch&amp;minutes=45&amp;q=dish"`, "a filter keeps the other")
+	require.Contains(t, page, `href="/recipes?minutes=45&amp;q=dish" aria-current="true">Vegan`, "a filter keeps the time")
+	require.Contains(t, page, `<input type="hidden" name="minutes" value="45">`, "the search keeps the time")
+	_, _, page = w.do("GET", "/recipes?minutes=20&q=dish", "")
+	require.NotContains(t, page, "minutes=20")
+	require.NotContains(t, page, `name="minutes"`)
+	_, _, page = w.do("GET", "/recipes", "", "Accept-Language", "de")
+	require.Contains(t, page, `<a href="/recipes?minutes=60">Bis 60 Minuten</a>`)
 }

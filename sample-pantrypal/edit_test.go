@@ -3,6 +3,7 @@ package main
 import (
 	"net/http"
 	"net/url"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -103,4 +104,62 @@ func TestWebChangesARecipe(t *testing.T) {
 	require.Contains(t, w.read("/recipes/shakshuka"), "4 of 5")
 	_, _, text = w.do("GET", "/recipes/shakshuka/edit", "")
 	require.Contains(t, text, `value="Shakshuka, our way"`)
+}
+
+// Of two who change a recipe at once the second is told, and decides.
+func TestWebChangesARecipeThatSomebodyElseChanged(t *testing.T) {
+	w := serveWeb(t, "sqlite://"+t.TempDir())
+	_, head, _ := w.do("POST", "/recipes", "text="+url.QueryEscape("Toast\nServes 2\nIngredients\n4 slices bread\n2 tomatoes\nSteps\nToast it."))
+	to, err := url.Parse(head.Get("Location"))
+	require.NoError(t, err)
+	hidden := regexp.MustCompile(`<input type="hidden" name="version" value="([^"]+)"/?><input type="hidden" name="key" value="([^"]+)"/?>`)
+	opened := func(page string) url.Values {
+		found := hidden.FindStringSubmatch(page)
+		require.NotNil(t, found, "%s", page)
+		return url.Values{
+			"version": {found[1]}, "key": {found[2]}, "back": {to.Path + "/edit"}, "name": {"Toast"}, "ingredients": {"4 slices bread\r\n2 tomatoes"}, "steps": {"Toast it."},
+			"servings": {"2"}, "prepMinutes": {"0"}, "cookMinutes": {"0"}, "meals": {"dinner"},
+		}
+	}
+	form := func() url.Values {
+		_, _, page := w.do("GET", to.Path+"/edit", "")
+		return opened(page)
+	}
+	save := func(form url.Values, language string) (int, string) {
+		status, _, text := w.do("POST", to.Path+"/edit", form.Encode(), "Accept-Language", language)
+		return status, text
+	}
+	first, second, third := form(), form(), form()
+	first.Set("ingredients", "4 slices bread\r\n3 eggs") // its lines alone
+	status, text := save(first, "en")
+	require.Equal(t, http.StatusSeeOther, status, "%s", text)
+
+	second.Set("steps", "Toast it twice.")
+	status, text = save(second, "en")
+	require.Equal(t, http.StatusConflict, status)
+	require.Contains(t, text, "Somebody changed Toast meanwhile, and nothing of yours was saved.")
+	require.Contains(t, text, "It is different in: ingredients, steps. Save again")
+	require.Contains(t, text, "Toast it twice.</textarea>", "what was typed is kept")
+	require.NotContains(t, text, "ifVersion")
+	require.Contains(t, w.read(to.Path), "eggs", "nothing was put in its place")
+	again := opened(text)
+	for _, field := range []string{"ingredients", "steps"} {
+		again.Set(field, second.Get(field))
+	}
+
+	third.Set("ingredients", "4 slices bread\r\n3 eggs")
+	status, text = save(third, "de")
+	require.Equal(t, http.StatusConflict, status)
+	require.Contains(t, text, "Jemand hat Toast inzwischen geändert")
+	require.Contains(t, text, "Jetzt steht dort, was du geschrieben hast.")
+
+	status, text = save(again, "en")
+	require.Equal(t, http.StatusSeeOther, status, "%s", text)
+	shown := w.read(to.Path)
+	require.Contains(t, shown, "Toast it twice.")
+	require.Contains(t, shown, "tomatoes")
+	require.NotContains(t, shown, "eggs")
+	again.Set("version", "x")
+	status, _ = save(again, "en")
+	require.Equal(t, http.StatusBadRequest, status)
 }

@@ -78,7 +78,7 @@ var badInputs = map[string]map[string]string{
 		`{"recipe": "shakshuka", "name": "` + strings.Repeat("x", 121) + `"}`: "/name", `{"recipe": "shakshuka", "ingredients": []}`: "/ingredients", `{"recipe": "shakshuka", "ingredients": ["1 egg", " "]}`: "/ingredients/1",
 		`{"recipe": "shakshuka", "ingredients": ["01900000-0000-7000-8000-000000000000"]}`: "/ingredients/0", `{"recipe": "shakshuka", "steps": "stir"}`: "/steps", `{"recipe": "shakshuka", "servings": 0}`: "/servings",
 		`{"recipe": "shakshuka", "servings": 1e20}`: "/servings", `{"recipe": "shakshuka", "prepMinutes": -1}`: "/prepMinutes", `{"recipe": "shakshuka", "cookMinutes": 1e9}`: "/cookMinutes", `{"recipe": "shakshuka", "meals": ["brunch"]}`: "/meals/0",
-		`{"recipe": "shakshuka", "diets": ["carnivore"]}`: "/diets/0", `{"recipe": "shakshuka", "tags": [""]}`: "/tags/0", `{"recipe": "shakshuka", "rating": 6}`: "/rating", `{"recipe": "shakshuka", "colour": "red"}`: "/colour",
+		`{"recipe": "shakshuka", "diets": ["carnivore"]}`: "/diets/0", `{"recipe": "shakshuka", "tags": [""]}`: "/tags/0", `{"recipe": "shakshuka", "rating": 6}`: "/rating", `{"recipe": "shakshuka", "version": 0}`: "/version", `{"recipe": "shakshuka", "version": "first"}`: "/version", `{"recipe": "shakshuka", "colour": "red"}`: "/colour",
 	},
 	"merge-foods": {
 		`{}`: "/from", `{"from": "feta"}`: "/into", `{"from": "", "into": "feta"}`: "/from", `{"from": "feta", "into": ""}`: "/into", `{"from": "feta", "into": "stardust"}`: "/into", `{"from": "stardust", "into": "feta"}`: "/from",

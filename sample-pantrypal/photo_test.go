@@ -1,9 +1,12 @@
 package main
 
 import (
+	"html"
 	"image"
 	"net/http"
+	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -15,7 +18,7 @@ import (
 func TestWebShowsPhotosOfRecipes(t *testing.T) {
 	w := serveWeb(t, "sqlite://"+t.TempDir())
 	send := func(file string) (int, string) {
-		status, head, text := w.do("POST", "/recipes/shakshuka/photo", "--b\r\nContent-Disposition: form-data; name=\"photo\"; filename=\"x.png\"\r\nContent-Type: image/png\r\n\r\n"+file+"\r\n--b--\r\n", "Content-Type", "multipart/form-data; boundary=b")
+		status, head, text := w.dishPhoto(file)
 		return status, head.Get("Location") + text
 	}
 	const picture = "/recipes/shakshuka/picture"
@@ -60,4 +63,45 @@ func TestWebShowsPhotosOfRecipes(t *testing.T) {
 	require.Equal(t, http.StatusOK, status, "%s", text)
 	_, head, _ = w.do("GET", picture, "")
 	require.Equal(t, "image/svg+xml", head.Get("Content-Type"))
+}
+
+// dishPhoto sends a photo of the shakshuka.
+func (w *web) dishPhoto(file string) (int, http.Header, string) {
+	return w.do("POST", "/recipes/shakshuka/photo", "--b\r\nContent-Disposition: form-data; name=\"photo\"; filename=\"x.png\"\r\nContent-Type: image/png\r\n\r\n"+file+"\r\n--b--\r\n", "Content-Type", "multipart/form-data; boundary=b")
+}
+
+// A recipe that the household makes of one of the catalogue is shown as that one is.
+func TestWebKeepsThePictureOfACopy(t *testing.T) {
+	w := serveWeb(t, "sqlite://"+t.TempDir())
+	_, _, drawn := w.do("GET", "/recipes/shakshuka/picture", "")
+	copied := func(name string) string {
+		form := url.Values{"name": {name}, "servings": {"2"}}
+		_, _, page := w.do("GET", "/recipes/shakshuka/edit", "")
+		form.Set("ingredients", html.UnescapeString(regexp.MustCompile(`name="ingredients"[^>]*>([^<]*)</textarea>`).FindStringSubmatch(page)[1]))
+		form.Set("tags", regexp.MustCompile(`name="tags"[^>]*value="([^"]*)"`).FindStringSubmatch(page)[1])
+		for _, meal := range regexp.MustCompile(`name="meals" value="([^"]*)" checked`).FindAllStringSubmatch(page, -1) {
+			form.Add("meals", meal[1])
+		}
+		status, head, text := w.do("POST", "/recipes/shakshuka/edit", form.Encode())
+		require.Equal(t, http.StatusSeeOther, status, "%s", text)
+		to, err := url.Parse(head.Get("Location"))
+		require.NoError(t, err)
+		return to.Path
+	}
+	_, _, text := w.do("GET", copied("Sunday pan")+"/picture", "")
+	require.Equal(t, drawn, text, "under another name, too")
+
+	file, err := os.ReadFile("testdata/haul.png")
+	require.NoError(t, err)
+	status, _, said := w.dishPhoto(string(file))
+	require.Equal(t, http.StatusSeeOther, status, "%s", said)
+	_, _, photo := w.do("GET", "/recipes/shakshuka/picture", "")
+	own := copied("Monday pan")
+	_, head, text := w.do("GET", own+"/picture", "")
+	require.Equal(t, "image/jpeg", head.Get("Content-Type"))
+	require.Equal(t, photo, text)
+	status, _, text = w.do("POST", "/recipes/shakshuka/photo", "do=remove")
+	require.Equal(t, http.StatusSeeOther, status, "%s", text)
+	_, head, _ = w.do("GET", own+"/picture", "")
+	require.Equal(t, "image/jpeg", head.Get("Content-Type"), "the copy has it for itself")
 }

@@ -19,6 +19,7 @@ export const action = {
       tags: { type: "array", maxItems: 20, items: { type: "string", minLength: 1, maxLength: 40 } },
       source: { type: "string", maxLength: 400 },
       rating: { type: "number", minimum: 0, maximum: 5 },
+      version: { type: "integer", minimum: 1, description: "The one that was read: a conflict where somebody has changed the household's own recipe since." },
     },
     required: ["recipe"],
     additionalProperties: false,
@@ -39,7 +40,7 @@ export const action = {
 const MEATLESS = ["vegan", "vegetarian", "pescatarian"]; // each is the next as well
 
 /** @param {SDK.Actions.EditRecipeInput} input */
-export default ({ recipe, name, ingredients, steps, meals, diets, tags, ...rest }) => {
+export default ({ recipe, name, ingredients, steps, meals, diets, tags, version, ...rest }) => {
   const found = SDK.Actions.findRecipe({ recipe });
   if (!found.recipeId) refuse("/recipe", found.problem, found.hint);
   const was = SDK.Entities.Recipe.getById(found.recipeId), shared = was.origin === "catalogue";
@@ -54,7 +55,7 @@ export default ({ recipe, name, ingredients, steps, meals, diets, tags, ...rest 
     ...(diets ? { dietaryTags: strictest(diets) } : {}),
     ...(tags ? { tags: [...new Set(tags.map((t) => t.trim().toLowerCase()).filter((t) => t))] } : {}),
   };
-  const to = shared ? SDK.Entities.Recipe.upsert({ ...copyOf(was), ...says }) : SDK.Entities.Recipe.patch(was.id, says);
+  const to = shared ? SDK.Entities.Recipe.upsert({ ...copyOf(was), ...says }) : SDK.Entities.Recipe.patch(was.id, says, version === undefined ? {} : { ifVersion: version });
   const unknown = ingredients || shared ? write(to.id, lines, ingredients ?? lines.map((l) => l.id), shared) : [];
   const planned = shared ? SDK.Entities.PlannedMeal.count({ recipeId: was.id, status: "planned" }) : 0;
   return {
@@ -68,7 +69,7 @@ const OURS = ", our way";
 /** What a recipe of the household's own takes over. */
 const copyOf = (/** @type {SDK.Entities.Recipe} */ r) => ({
   description: r.description, steps: r.steps, cuisine: r.cuisine, mealTypes: r.mealTypes, dietaryTags: r.dietaryTags, tags: r.tags, prepMinutes: r.prepMinutes, cookMinutes: r.cookMinutes,
-  difficulty: r.difficulty, servings: r.servings, equipment: r.equipment, source: r.source, ...(r.rating == null ? {} : { rating: r.rating }),
+  difficulty: r.difficulty, servings: r.servings, equipment: r.equipment, source: r.source, photo: r.photo, drawnAs: r.drawnAs || r.name, ...(r.rating == null ? {} : { rating: r.rating }),
 });
 
 /**

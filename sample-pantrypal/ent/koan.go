@@ -87,7 +87,7 @@ func Entities(opts ...EntitiesOption) *shim.App {
 		opt(&o)
 	}
 	app := &shim.App{
-		SchemaHash: 262388229,
+		SchemaHash: 1395516242,
 		Kinds:      koanKinds(),
 		Connect: func(set string, drv dialect.Driver, engine stdent.Hook) (shim.Client, error) {
 			return koanConnect(set, drv, engine, o.clients)
@@ -2335,14 +2335,17 @@ func koanKindRecipe() *shim.Kind {
 					{Name: "rating", Description: "The household's own, 0 to 5.", Type: "float", Nullable: true, Min: new(float64(0)), Max: new(float64(5))},
 					{Name: "source", Description: "Where it is from: an address, a book.", Type: "string", Nullable: true, MaxLength: new(int(400))},
 					{Name: "photo", Description: "Id of the file with a photo of it; null: a drawn picture.", Type: "string", Nullable: true, MaxLength: new(int(64))},
+					{Name: "drawnAs", Description: "The name by which its picture is drawn, of the recipe that it was made of; empty: its own.", Type: "string", Nullable: true, MaxLength: new(int(120))},
 					{Name: "origin", Description: "catalogue: the same in every set; only rating, favourite, photo and timesCooked change. household: its own.", Type: "enum", Enum: []string{"catalogue", "household"}, Immutable: true, ReadOnly: true, Default: json.RawMessage(`"household"`)},
 					{Name: "timesCooked", Type: "int", Default: json.RawMessage("0"), Min: new(float64(0))},
+					{Name: "version", Description: "Counts the changes; send it as ifVersion to change only what you have read.", Type: "int", ReadOnly: true, Default: json.RawMessage("1")},
 				},
 				Edges: []catalog.Edge{
 					{Name: "ingredients", Description: "What goes into it.", Target: "RecipeIngredient", Many: true},
 					{Name: "meals", Description: "When it was or will be cooked.", Target: "PlannedMeal", Many: true},
 				},
 				Sets:       []string{"default", "lake-house"},
+				Versioned:  true,
 				Searchable: true,
 				Cascades:   true,
 			},
@@ -2365,13 +2368,16 @@ func koanKindRecipe() *shim.Kind {
 				{Field: "rating", Ent: "rating", Name: "rating", Storage: "float", Nullable: true},
 				{Field: "source", Ent: "source", Name: "source", Storage: "text", Nullable: true},
 				{Field: "photo", Ent: "photo", Name: "photo", Storage: "text", Nullable: true},
+				{Field: "drawnAs", Ent: "drawn_as", Name: "drawn_as", Storage: "text", Nullable: true},
 				{Field: "origin", Ent: "origin", Name: "origin", Storage: "text"},
 				{Field: "timesCooked", Ent: "times_cooked", Name: "times_cooked", Storage: "int"},
+				{Field: "version", Ent: "version", Name: "version", Storage: "int"},
 			},
 			Edges: []descriptor.Edge{
 				{Name: "ingredients", Ent: "ingredients", Target: "RecipeIngredient", Relation: "o2m", TargetKey: "recipe_id", Cascade: true},
 				{Name: "meals", Ent: "meals", Target: "PlannedMeal", Relation: "o2m", Inverse: true, TargetKey: "recipe_id"},
 			},
+			VersionColumn: "version",
 			Referrers: []descriptor.Referrer{
 				{Entity: "PlannedMeal", Column: "recipe_id"},
 				{Entity: "RecipeIngredient", Column: "recipe_id", Cascade: true},
@@ -2429,6 +2435,7 @@ func koanKindRecipe() *shim.Kind {
 		},
 		Set:  koanSetRecipe,
 		Edge: koanEdgeRecipe,
+		Bump: func(m stdent.Mutation) { m.(*RecipeMutation).AddVersion(1) },
 	}
 }
 
@@ -2467,10 +2474,14 @@ func koanSetRecipe(m stdent.Mutation, column string, v any) error {
 		return shim.Text(v, x.SetSource)
 	case "photo":
 		return shim.Text(v, x.SetPhoto)
+	case "drawn_as":
+		return shim.Text(v, x.SetDrawnAs)
 	case "origin":
 		return shim.Text(v, x.SetOrigin)
 	case "times_cooked":
 		return shim.Int(v, x.SetTimesCooked)
+	case "version":
+		return shim.Int(v, x.SetVersion)
 	}
 	return fmt.Errorf("the column %q cannot be set", column)
 }

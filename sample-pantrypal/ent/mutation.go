@@ -15378,9 +15378,12 @@ type RecipeMutation struct {
 	addrating          *float64
 	source             *string
 	photo              *string
+	drawn_as           *string
 	origin             *recipe.Origin
 	times_cooked       *int
 	addtimes_cooked    *int
+	version            *int
+	addversion         *int
 	clearedFields      map[string]struct{}
 	ingredients        map[string]struct{}
 	removedingredients map[string]struct{}
@@ -16364,6 +16367,55 @@ func (m *RecipeMutation) ResetPhoto() {
 	delete(m.clearedFields, recipe.FieldPhoto)
 }
 
+// SetDrawnAs sets the "drawn_as" field.
+func (m *RecipeMutation) SetDrawnAs(s string) {
+	m.drawn_as = &s
+}
+
+// DrawnAs returns the value of the "drawn_as" field in the mutation.
+func (m *RecipeMutation) DrawnAs() (r string, exists bool) {
+	v := m.drawn_as
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDrawnAs returns the old "drawn_as" field's value of the Recipe entity.
+// If the Recipe object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RecipeMutation) OldDrawnAs(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDrawnAs is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDrawnAs requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDrawnAs: %w", err)
+	}
+	return oldValue.DrawnAs, nil
+}
+
+// ClearDrawnAs clears the value of the "drawn_as" field.
+func (m *RecipeMutation) ClearDrawnAs() {
+	m.drawn_as = nil
+	m.clearedFields[recipe.FieldDrawnAs] = struct{}{}
+}
+
+// DrawnAsCleared returns if the "drawn_as" field was cleared in this mutation.
+func (m *RecipeMutation) DrawnAsCleared() bool {
+	_, ok := m.clearedFields[recipe.FieldDrawnAs]
+	return ok
+}
+
+// ResetDrawnAs resets all changes to the "drawn_as" field.
+func (m *RecipeMutation) ResetDrawnAs() {
+	m.drawn_as = nil
+	delete(m.clearedFields, recipe.FieldDrawnAs)
+}
+
 // SetOrigin sets the "origin" field.
 func (m *RecipeMutation) SetOrigin(r recipe.Origin) {
 	m.origin = &r
@@ -16454,6 +16506,62 @@ func (m *RecipeMutation) AddedTimesCooked() (r int, exists bool) {
 func (m *RecipeMutation) ResetTimesCooked() {
 	m.times_cooked = nil
 	m.addtimes_cooked = nil
+}
+
+// SetVersion sets the "version" field.
+func (m *RecipeMutation) SetVersion(i int) {
+	m.version = &i
+	m.addversion = nil
+}
+
+// Version returns the value of the "version" field in the mutation.
+func (m *RecipeMutation) Version() (r int, exists bool) {
+	v := m.version
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldVersion returns the old "version" field's value of the Recipe entity.
+// If the Recipe object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *RecipeMutation) OldVersion(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldVersion is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldVersion requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldVersion: %w", err)
+	}
+	return oldValue.Version, nil
+}
+
+// AddVersion adds i to the "version" field.
+func (m *RecipeMutation) AddVersion(i int) {
+	if m.addversion != nil {
+		*m.addversion += i
+	} else {
+		m.addversion = &i
+	}
+}
+
+// AddedVersion returns the value that was added to the "version" field in this mutation.
+func (m *RecipeMutation) AddedVersion() (r int, exists bool) {
+	v := m.addversion
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetVersion resets all changes to the "version" field.
+func (m *RecipeMutation) ResetVersion() {
+	m.version = nil
+	m.addversion = nil
 }
 
 // AddIngredientIDs adds the "ingredients" edge to the RecipeIngredient entity by ids.
@@ -16598,7 +16706,7 @@ func (m *RecipeMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *RecipeMutation) Fields() []string {
-	fields := make([]string, 0, 18)
+	fields := make([]string, 0, 20)
 	if m.name != nil {
 		fields = append(fields, recipe.FieldName)
 	}
@@ -16647,11 +16755,17 @@ func (m *RecipeMutation) Fields() []string {
 	if m.photo != nil {
 		fields = append(fields, recipe.FieldPhoto)
 	}
+	if m.drawn_as != nil {
+		fields = append(fields, recipe.FieldDrawnAs)
+	}
 	if m.origin != nil {
 		fields = append(fields, recipe.FieldOrigin)
 	}
 	if m.times_cooked != nil {
 		fields = append(fields, recipe.FieldTimesCooked)
+	}
+	if m.version != nil {
+		fields = append(fields, recipe.FieldVersion)
 	}
 	return fields
 }
@@ -16693,10 +16807,14 @@ func (m *RecipeMutation) Field(name string) (ent.Value, bool) {
 		return m.Source()
 	case recipe.FieldPhoto:
 		return m.Photo()
+	case recipe.FieldDrawnAs:
+		return m.DrawnAs()
 	case recipe.FieldOrigin:
 		return m.Origin()
 	case recipe.FieldTimesCooked:
 		return m.TimesCooked()
+	case recipe.FieldVersion:
+		return m.Version()
 	}
 	return nil, false
 }
@@ -16738,10 +16856,14 @@ func (m *RecipeMutation) OldField(ctx context.Context, name string) (ent.Value, 
 		return m.OldSource(ctx)
 	case recipe.FieldPhoto:
 		return m.OldPhoto(ctx)
+	case recipe.FieldDrawnAs:
+		return m.OldDrawnAs(ctx)
 	case recipe.FieldOrigin:
 		return m.OldOrigin(ctx)
 	case recipe.FieldTimesCooked:
 		return m.OldTimesCooked(ctx)
+	case recipe.FieldVersion:
+		return m.OldVersion(ctx)
 	}
 	return nil, fmt.Errorf("unknown Recipe field %s", name)
 }
@@ -16863,6 +16985,13 @@ func (m *RecipeMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetPhoto(v)
 		return nil
+	case recipe.FieldDrawnAs:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDrawnAs(v)
+		return nil
 	case recipe.FieldOrigin:
 		v, ok := value.(recipe.Origin)
 		if !ok {
@@ -16876,6 +17005,13 @@ func (m *RecipeMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetTimesCooked(v)
+		return nil
+	case recipe.FieldVersion:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetVersion(v)
 		return nil
 	}
 	return fmt.Errorf("unknown Recipe field %s", name)
@@ -16900,6 +17036,9 @@ func (m *RecipeMutation) AddedFields() []string {
 	if m.addtimes_cooked != nil {
 		fields = append(fields, recipe.FieldTimesCooked)
 	}
+	if m.addversion != nil {
+		fields = append(fields, recipe.FieldVersion)
+	}
 	return fields
 }
 
@@ -16918,6 +17057,8 @@ func (m *RecipeMutation) AddedField(name string) (ent.Value, bool) {
 		return m.AddedRating()
 	case recipe.FieldTimesCooked:
 		return m.AddedTimesCooked()
+	case recipe.FieldVersion:
+		return m.AddedVersion()
 	}
 	return nil, false
 }
@@ -16962,6 +17103,13 @@ func (m *RecipeMutation) AddField(name string, value ent.Value) error {
 		}
 		m.AddTimesCooked(v)
 		return nil
+	case recipe.FieldVersion:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddVersion(v)
+		return nil
 	}
 	return fmt.Errorf("unknown Recipe numeric field %s", name)
 }
@@ -16999,6 +17147,9 @@ func (m *RecipeMutation) ClearedFields() []string {
 	}
 	if m.FieldCleared(recipe.FieldPhoto) {
 		fields = append(fields, recipe.FieldPhoto)
+	}
+	if m.FieldCleared(recipe.FieldDrawnAs) {
+		fields = append(fields, recipe.FieldDrawnAs)
 	}
 	return fields
 }
@@ -17043,6 +17194,9 @@ func (m *RecipeMutation) ClearField(name string) error {
 		return nil
 	case recipe.FieldPhoto:
 		m.ClearPhoto()
+		return nil
+	case recipe.FieldDrawnAs:
+		m.ClearDrawnAs()
 		return nil
 	}
 	return fmt.Errorf("unknown Recipe nullable field %s", name)
@@ -17100,11 +17254,17 @@ func (m *RecipeMutation) ResetField(name string) error {
 	case recipe.FieldPhoto:
 		m.ResetPhoto()
 		return nil
+	case recipe.FieldDrawnAs:
+		m.ResetDrawnAs()
+		return nil
 	case recipe.FieldOrigin:
 		m.ResetOrigin()
 		return nil
 	case recipe.FieldTimesCooked:
 		m.ResetTimesCooked()
+		return nil
+	case recipe.FieldVersion:
+		m.ResetVersion()
 		return nil
 	}
 	return fmt.Errorf("unknown Recipe field %s", name)

@@ -49,10 +49,14 @@ type Recipe struct {
 	Source string `json:"source,omitempty"`
 	// Id of the file with a photo of it; null: a drawn picture.
 	Photo *string `json:"photo,omitempty"`
+	// The name by which its picture is drawn, of the recipe that it was made of; empty: its own.
+	DrawnAs string `json:"drawn_as,omitempty"`
 	// catalogue: the same in every set; only rating, favourite, photo and timesCooked change. household: its own.
 	Origin recipe.Origin `json:"origin,omitempty"`
 	// TimesCooked holds the value of the "times_cooked" field.
 	TimesCooked int `json:"times_cooked,omitempty"`
+	// Counts the changes; send it as ifVersion to change only what you have read.
+	Version int `json:"version,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the RecipeQuery when eager-loading is set.
 	Edges        RecipeEdges `json:"edges"`
@@ -99,9 +103,9 @@ func (*Recipe) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullBool)
 		case recipe.FieldRating:
 			values[i] = new(sql.NullFloat64)
-		case recipe.FieldPrepMinutes, recipe.FieldCookMinutes, recipe.FieldServings, recipe.FieldTimesCooked:
+		case recipe.FieldPrepMinutes, recipe.FieldCookMinutes, recipe.FieldServings, recipe.FieldTimesCooked, recipe.FieldVersion:
 			values[i] = new(sql.NullInt64)
-		case recipe.FieldID, recipe.FieldName, recipe.FieldDescription, recipe.FieldCuisine, recipe.FieldDifficulty, recipe.FieldSource, recipe.FieldPhoto, recipe.FieldOrigin:
+		case recipe.FieldID, recipe.FieldName, recipe.FieldDescription, recipe.FieldCuisine, recipe.FieldDifficulty, recipe.FieldSource, recipe.FieldPhoto, recipe.FieldDrawnAs, recipe.FieldOrigin:
 			values[i] = new(sql.NullString)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -232,6 +236,12 @@ func (_m *Recipe) assignValues(columns []string, values []any) error {
 				_m.Photo = new(string)
 				*_m.Photo = value.String
 			}
+		case recipe.FieldDrawnAs:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field drawn_as", values[i])
+			} else if value.Valid {
+				_m.DrawnAs = value.String
+			}
 		case recipe.FieldOrigin:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field origin", values[i])
@@ -243,6 +253,12 @@ func (_m *Recipe) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field times_cooked", values[i])
 			} else if value.Valid {
 				_m.TimesCooked = int(value.Int64)
+			}
+		case recipe.FieldVersion:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field version", values[i])
+			} else if value.Valid {
+				_m.Version = int(value.Int64)
 			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
@@ -342,11 +358,17 @@ func (_m *Recipe) String() string {
 		builder.WriteString(*v)
 	}
 	builder.WriteString(", ")
+	builder.WriteString("drawn_as=")
+	builder.WriteString(_m.DrawnAs)
+	builder.WriteString(", ")
 	builder.WriteString("origin=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Origin))
 	builder.WriteString(", ")
 	builder.WriteString("times_cooked=")
 	builder.WriteString(fmt.Sprintf("%v", _m.TimesCooked))
+	builder.WriteString(", ")
+	builder.WriteString("version=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Version))
 	builder.WriteByte(')')
 	return builder.String()
 }

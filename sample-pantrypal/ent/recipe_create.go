@@ -197,6 +197,20 @@ func (_c *RecipeCreate) SetNillablePhoto(v *string) *RecipeCreate {
 	return _c
 }
 
+// SetDrawnAs sets the "drawn_as" field.
+func (_c *RecipeCreate) SetDrawnAs(v string) *RecipeCreate {
+	_c.mutation.SetDrawnAs(v)
+	return _c
+}
+
+// SetNillableDrawnAs sets the "drawn_as" field if the given value is not nil.
+func (_c *RecipeCreate) SetNillableDrawnAs(v *string) *RecipeCreate {
+	if v != nil {
+		_c.SetDrawnAs(*v)
+	}
+	return _c
+}
+
 // SetOrigin sets the "origin" field.
 func (_c *RecipeCreate) SetOrigin(v recipe.Origin) *RecipeCreate {
 	_c.mutation.SetOrigin(v)
@@ -221,6 +235,20 @@ func (_c *RecipeCreate) SetTimesCooked(v int) *RecipeCreate {
 func (_c *RecipeCreate) SetNillableTimesCooked(v *int) *RecipeCreate {
 	if v != nil {
 		_c.SetTimesCooked(*v)
+	}
+	return _c
+}
+
+// SetVersion sets the "version" field.
+func (_c *RecipeCreate) SetVersion(v int) *RecipeCreate {
+	_c.mutation.SetVersion(v)
+	return _c
+}
+
+// SetNillableVersion sets the "version" field if the given value is not nil.
+func (_c *RecipeCreate) SetNillableVersion(v *int) *RecipeCreate {
+	if v != nil {
+		_c.SetVersion(*v)
 	}
 	return _c
 }
@@ -332,6 +360,10 @@ func (_c *RecipeCreate) defaults() {
 		v := recipe.DefaultTimesCooked
 		_c.mutation.SetTimesCooked(v)
 	}
+	if _, ok := _c.mutation.Version(); !ok {
+		v := recipe.DefaultVersion
+		_c.mutation.SetVersion(v)
+	}
 	if _, ok := _c.mutation.ID(); !ok {
 		v := recipe.DefaultID()
 		_c.mutation.SetID(v)
@@ -403,6 +435,11 @@ func (_c *RecipeCreate) check() error {
 			return &ValidationError{Name: "photo", err: fmt.Errorf(`ent: validator failed for field "Recipe.photo": %w`, err)}
 		}
 	}
+	if v, ok := _c.mutation.DrawnAs(); ok {
+		if err := recipe.DrawnAsValidator(v); err != nil {
+			return &ValidationError{Name: "drawn_as", err: fmt.Errorf(`ent: validator failed for field "Recipe.drawn_as": %w`, err)}
+		}
+	}
 	if _, ok := _c.mutation.Origin(); !ok {
 		return &ValidationError{Name: "origin", err: errors.New(`ent: missing required field "Recipe.origin"`)}
 	}
@@ -418,6 +455,9 @@ func (_c *RecipeCreate) check() error {
 		if err := recipe.TimesCookedValidator(v); err != nil {
 			return &ValidationError{Name: "times_cooked", err: fmt.Errorf(`ent: validator failed for field "Recipe.times_cooked": %w`, err)}
 		}
+	}
+	if _, ok := _c.mutation.Version(); !ok {
+		return &ValidationError{Name: "version", err: errors.New(`ent: missing required field "Recipe.version"`)}
 	}
 	if v, ok := _c.mutation.ID(); ok {
 		if err := recipe.IDValidator(v); err != nil {
@@ -523,6 +563,10 @@ func (_c *RecipeCreate) createSpec() (*Recipe, *sqlgraph.CreateSpec) {
 		_spec.SetField(recipe.FieldPhoto, field.TypeString, value)
 		_node.Photo = &value
 	}
+	if value, ok := _c.mutation.DrawnAs(); ok {
+		_spec.SetField(recipe.FieldDrawnAs, field.TypeString, value)
+		_node.DrawnAs = value
+	}
 	if value, ok := _c.mutation.Origin(); ok {
 		_spec.SetField(recipe.FieldOrigin, field.TypeEnum, value)
 		_node.Origin = value
@@ -530,6 +574,10 @@ func (_c *RecipeCreate) createSpec() (*Recipe, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.TimesCooked(); ok {
 		_spec.SetField(recipe.FieldTimesCooked, field.TypeInt, value)
 		_node.TimesCooked = value
+	}
+	if value, ok := _c.mutation.Version(); ok {
+		_spec.SetField(recipe.FieldVersion, field.TypeInt, value)
+		_node.Version = value
 	}
 	if nodes := _c.mutation.IngredientsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{

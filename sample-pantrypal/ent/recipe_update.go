@@ -332,6 +332,26 @@ func (_u *RecipeUpdate) ClearPhoto() *RecipeUpdate {
 	return _u
 }
 
+// SetDrawnAs sets the "drawn_as" field.
+func (_u *RecipeUpdate) SetDrawnAs(v string) *RecipeUpdate {
+	_u.mutation.SetDrawnAs(v)
+	return _u
+}
+
+// SetNillableDrawnAs sets the "drawn_as" field if the given value is not nil.
+func (_u *RecipeUpdate) SetNillableDrawnAs(v *string) *RecipeUpdate {
+	if v != nil {
+		_u.SetDrawnAs(*v)
+	}
+	return _u
+}
+
+// ClearDrawnAs clears the value of the "drawn_as" field.
+func (_u *RecipeUpdate) ClearDrawnAs() *RecipeUpdate {
+	_u.mutation.ClearDrawnAs()
+	return _u
+}
+
 // SetTimesCooked sets the "times_cooked" field.
 func (_u *RecipeUpdate) SetTimesCooked(v int) *RecipeUpdate {
 	_u.mutation.ResetTimesCooked()
@@ -350,6 +370,27 @@ func (_u *RecipeUpdate) SetNillableTimesCooked(v *int) *RecipeUpdate {
 // AddTimesCooked adds value to the "times_cooked" field.
 func (_u *RecipeUpdate) AddTimesCooked(v int) *RecipeUpdate {
 	_u.mutation.AddTimesCooked(v)
+	return _u
+}
+
+// SetVersion sets the "version" field.
+func (_u *RecipeUpdate) SetVersion(v int) *RecipeUpdate {
+	_u.mutation.ResetVersion()
+	_u.mutation.SetVersion(v)
+	return _u
+}
+
+// SetNillableVersion sets the "version" field if the given value is not nil.
+func (_u *RecipeUpdate) SetNillableVersion(v *int) *RecipeUpdate {
+	if v != nil {
+		_u.SetVersion(*v)
+	}
+	return _u
+}
+
+// AddVersion adds value to the "version" field.
+func (_u *RecipeUpdate) AddVersion(v int) *RecipeUpdate {
+	_u.mutation.AddVersion(v)
 	return _u
 }
 
@@ -504,6 +545,11 @@ func (_u *RecipeUpdate) check() error {
 			return &ValidationError{Name: "photo", err: fmt.Errorf(`ent: validator failed for field "Recipe.photo": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.DrawnAs(); ok {
+		if err := recipe.DrawnAsValidator(v); err != nil {
+			return &ValidationError{Name: "drawn_as", err: fmt.Errorf(`ent: validator failed for field "Recipe.drawn_as": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.TimesCooked(); ok {
 		if err := recipe.TimesCookedValidator(v); err != nil {
 			return &ValidationError{Name: "times_cooked", err: fmt.Errorf(`ent: validator failed for field "Recipe.times_cooked": %w`, err)}
@@ -639,11 +685,23 @@ func (_u *RecipeUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.PhotoCleared() {
 		_spec.ClearField(recipe.FieldPhoto, field.TypeString)
 	}
+	if value, ok := _u.mutation.DrawnAs(); ok {
+		_spec.SetField(recipe.FieldDrawnAs, field.TypeString, value)
+	}
+	if _u.mutation.DrawnAsCleared() {
+		_spec.ClearField(recipe.FieldDrawnAs, field.TypeString)
+	}
 	if value, ok := _u.mutation.TimesCooked(); ok {
 		_spec.SetField(recipe.FieldTimesCooked, field.TypeInt, value)
 	}
 	if value, ok := _u.mutation.AddedTimesCooked(); ok {
 		_spec.AddField(recipe.FieldTimesCooked, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.Version(); ok {
+		_spec.SetField(recipe.FieldVersion, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedVersion(); ok {
+		_spec.AddField(recipe.FieldVersion, field.TypeInt, value)
 	}
 	if _u.mutation.IngredientsCleared() {
 		edge := &sqlgraph.EdgeSpec{
@@ -1057,6 +1115,26 @@ func (_u *RecipeUpdateOne) ClearPhoto() *RecipeUpdateOne {
 	return _u
 }
 
+// SetDrawnAs sets the "drawn_as" field.
+func (_u *RecipeUpdateOne) SetDrawnAs(v string) *RecipeUpdateOne {
+	_u.mutation.SetDrawnAs(v)
+	return _u
+}
+
+// SetNillableDrawnAs sets the "drawn_as" field if the given value is not nil.
+func (_u *RecipeUpdateOne) SetNillableDrawnAs(v *string) *RecipeUpdateOne {
+	if v != nil {
+		_u.SetDrawnAs(*v)
+	}
+	return _u
+}
+
+// ClearDrawnAs clears the value of the "drawn_as" field.
+func (_u *RecipeUpdateOne) ClearDrawnAs() *RecipeUpdateOne {
+	_u.mutation.ClearDrawnAs()
+	return _u
+}
+
 // SetTimesCooked sets the "times_cooked" field.
 func (_u *RecipeUpdateOne) SetTimesCooked(v int) *RecipeUpdateOne {
 	_u.mutation.ResetTimesCooked()
@@ -1075,6 +1153,27 @@ func (_u *RecipeUpdateOne) SetNillableTimesCooked(v *int) *RecipeUpdateOne {
 // AddTimesCooked adds value to the "times_cooked" field.
 func (_u *RecipeUpdateOne) AddTimesCooked(v int) *RecipeUpdateOne {
 	_u.mutation.AddTimesCooked(v)
+	return _u
+}
+
+// SetVersion sets the "version" field.
+func (_u *RecipeUpdateOne) SetVersion(v int) *RecipeUpdateOne {
+	_u.mutation.ResetVersion()
+	_u.mutation.SetVersion(v)
+	return _u
+}
+
+// SetNillableVersion sets the "version" field if the given value is not nil.
+func (_u *RecipeUpdateOne) SetNillableVersion(v *int) *RecipeUpdateOne {
+	if v != nil {
+		_u.SetVersion(*v)
+	}
+	return _u
+}
+
+// AddVersion adds value to the "version" field.
+func (_u *RecipeUpdateOne) AddVersion(v int) *RecipeUpdateOne {
+	_u.mutation.AddVersion(v)
 	return _u
 }
 
@@ -1242,6 +1341,11 @@ func (_u *RecipeUpdateOne) check() error {
 			return &ValidationError{Name: "photo", err: fmt.Errorf(`ent: validator failed for field "Recipe.photo": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.DrawnAs(); ok {
+		if err := recipe.DrawnAsValidator(v); err != nil {
+			return &ValidationError{Name: "drawn_as", err: fmt.Errorf(`ent: validator failed for field "Recipe.drawn_as": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.TimesCooked(); ok {
 		if err := recipe.TimesCookedValidator(v); err != nil {
 			return &ValidationError{Name: "times_cooked", err: fmt.Errorf(`ent: validator failed for field "Recipe.times_cooked": %w`, err)}
@@ -1394,11 +1498,23 @@ func (_u *RecipeUpdateOne) sqlSave(ctx context.Context) (_node *Recipe, err erro
 	if _u.mutation.PhotoCleared() {
 		_spec.ClearField(recipe.FieldPhoto, field.TypeString)
 	}
+	if value, ok := _u.mutation.DrawnAs(); ok {
+		_spec.SetField(recipe.FieldDrawnAs, field.TypeString, value)
+	}
+	if _u.mutation.DrawnAsCleared() {
+		_spec.ClearField(recipe.FieldDrawnAs, field.TypeString)
+	}
 	if value, ok := _u.mutation.TimesCooked(); ok {
 		_spec.SetField(recipe.FieldTimesCooked, field.TypeInt, value)
 	}
 	if value, ok := _u.mutation.AddedTimesCooked(); ok {
 		_spec.AddField(recipe.FieldTimesCooked, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.Version(); ok {
+		_spec.SetField(recipe.FieldVersion, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedVersion(); ok {
+		_spec.AddField(recipe.FieldVersion, field.TypeInt, value)
 	}
 	if _u.mutation.IngredientsCleared() {
 		edge := &sqlgraph.EdgeSpec{

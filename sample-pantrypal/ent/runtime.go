@@ -1104,12 +1104,20 @@ func init() {
 	recipeDescPhoto := recipeFields[15].Descriptor()
 	// recipe.PhotoValidator is a validator for the "photo" field. It is called by the builders before save.
 	recipe.PhotoValidator = recipeDescPhoto.Validators[0].(func(string) error)
+	// recipeDescDrawnAs is the schema descriptor for drawn_as field.
+	recipeDescDrawnAs := recipeFields[16].Descriptor()
+	// recipe.DrawnAsValidator is a validator for the "drawn_as" field. It is called by the builders before save.
+	recipe.DrawnAsValidator = recipeDescDrawnAs.Validators[0].(func(string) error)
 	// recipeDescTimesCooked is the schema descriptor for times_cooked field.
-	recipeDescTimesCooked := recipeFields[17].Descriptor()
+	recipeDescTimesCooked := recipeFields[18].Descriptor()
 	// recipe.DefaultTimesCooked holds the default value on creation for the times_cooked field.
 	recipe.DefaultTimesCooked = recipeDescTimesCooked.Default.(int)
 	// recipe.TimesCookedValidator is a validator for the "times_cooked" field. It is called by the builders before save.
 	recipe.TimesCookedValidator = recipeDescTimesCooked.Validators[0].(func(int) error)
+	// recipeDescVersion is the schema descriptor for version field.
+	recipeDescVersion := recipeFields[19].Descriptor()
+	// recipe.DefaultVersion holds the default value on creation for the version field.
+	recipe.DefaultVersion = recipeDescVersion.Default.(int)
 	// recipeDescID is the schema descriptor for id field.
 	recipeDescID := recipeMixinFields0[0].Descriptor()
 	// recipe.DefaultID holds the default value on creation for the id field.

@@ -63,8 +63,9 @@ func readable(ctx context.Context, c *ent.Client, code string) error {
 	return wrong
 }
 
-// ownFields are the fields of a recipe of the catalogue that are the household's.
-var ownFields = map[string]bool{recipe.FieldRating: true, recipe.FieldFavourite: true, recipe.FieldTimesCooked: true, recipe.FieldPhoto: true}
+// ownFields are the fields of a recipe of the catalogue that are the household's, and the count of its
+// changes, which these are.
+var ownFields = map[string]bool{recipe.FieldRating: true, recipe.FieldFavourite: true, recipe.FieldTimesCooked: true, recipe.FieldPhoto: true, recipe.FieldVersion: true}
 
 // sharedRecipes leaves recipes of the catalogue as every set has them.
 func sharedRecipes(next ent.Mutator) ent.Mutator {

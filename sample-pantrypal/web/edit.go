@@ -3,11 +3,13 @@ package web
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/shopspring/decimal"
 
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/sample-pantrypal/quantity"
 )
 
@@ -34,7 +36,10 @@ var (
 	recipeDiets = []string{"vegan", "vegetarian", "pescatarian", "gluten-free", "dairy-free"}
 )
 
-func editRecipe(v *visit) (any, error) {
+func editRecipe(v *visit) (any, error) { return recipeForm(v) }
+
+// recipeForm is the form with what the recipe says now.
+func recipeForm(v *visit) (*editPage, error) {
 	r, err := row[recipeText](v, "Recipe", v.PathValue("id"))
 	if err != nil {
 		return nil, err
@@ -122,11 +127,54 @@ func changeRecipe(v *visit) (done, error) {
 			return done{}, v.refuse("fault.whole", n).WithPath("/" + name)
 		}
 	}
+	if err := shownVersion(v, in, "version"); err != nil {
+		return done{}, err
+	}
 	var out struct {
 		RecipeID string `json:"recipeId"`
 	}
 	run, err := v.act("edit-recipe", in, &out)
+	if fault.CodeOf(err) == fault.Conflict {
+		err = recipeChangedMeanwhile(v, err)
+	}
 	return done{"/recipes/" + out.RecipeID, "changed", run}, err
+}
+
+// recipeChangedMeanwhile says what of a recipe that somebody has changed since its form was opened is
+// different from what the form says.
+func recipeChangedMeanwhile(v *visit, conflict error) error {
+	now, err := recipeForm(v)
+	if err != nil {
+		return conflict
+	}
+	r := now.Recipe
+	typed := func(name string) string { return strings.TrimSpace(v.FormValue(name)) }
+	var differs []string
+	for _, part := range []struct {
+		said string
+		same bool
+	}{
+		{v.day.field("name"), typed("name") == r.Name},
+		{v.day.noun("RecipeIngredient", 2), slices.Equal(strings.Fields(typed("ingredients")), strings.Fields(now.Lines))},
+		{v.day.field("steps"), slices.Equal(paragraphs(typed("steps")), paragraphs(now.Steps))},
+		{v.day.field("servings"), typed("servings") == strconv.Itoa(r.Servings)},
+		{v.day.field("prepMinutes"), typed("prepMinutes") == strconv.Itoa(r.PrepMinutes)},
+		{v.day.field("cookMinutes"), typed("cookMinutes") == strconv.Itoa(r.CookMinutes)},
+		{v.day.field("mealTypes"), slices.Equal(choicesOf(recipeMeals, v.PostForm["meals"]), now.Meals)},
+		{v.day.field("dietaryTags"), slices.Equal(choicesOf(recipeDiets, v.PostForm["diets"]), now.Diets)},
+		{v.day.field("tags"), typed("tags") == strings.Join(r.Tags, ", ")},
+		{v.day.field("description"), typed("description") == strings.TrimSpace(r.Description)},
+		{v.day.field("source"), r.Source == nil && typed("source") == "" || r.Source != nil && typed("source") == strings.TrimSpace(*r.Source)},
+	} {
+		if !part.same {
+			differs = append(differs, part.said)
+		}
+	}
+	hint := v.day.t("hint.theirsIsYours")
+	if len(differs) > 0 {
+		hint = v.day.t("hint.theirs", strings.Join(differs, ", "))
+	}
+	return failure(v, fault.Conflict, "fault.recipeChanged", r.Name).WithRetry(fault.Fix).WithHint("%s", hint).Because(conflict)
 }
 
 // linesAgain are the lines of a form: by its id one that is as it was, else as text.

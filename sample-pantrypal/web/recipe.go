@@ -31,6 +31,7 @@ type recipeText struct {
 	Equipment   []string `json:"equipment"`
 	Difficulty  string   `json:"difficulty"`
 	Origin      string   `json:"origin"`
+	Changes     int      `json:"version"` // how often it was changed
 }
 
 type nutrients struct {

@@ -1,9 +1,12 @@
 package web
 
 import (
+	"cmp"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/koan-go/koan/framework/fault"
@@ -16,6 +19,7 @@ type recipesPage struct {
 	Meal    string // of that day
 	Hidden  []pair // what the form of the search keeps
 	Filters []filter
+	Times   []filter // by what a recipe takes: at most one is on
 	Recipes []recipeCard
 }
 
@@ -40,10 +44,12 @@ func (c recipeCard) Ready() bool { return c.Known && len(c.Lacks) == 0 }
 
 // Bounds of the grid.
 const (
-	maxRecipes   = 200
-	quickMinutes = 30
-	fewLacking   = 2 // things to buy for what "can be cooked now, or nearly"
+	maxRecipes = 200
+	fewLacking = 2 // things to buy for what "can be cooked now, or nearly"
 )
+
+// withinMinutes are what a recipe may take at most, as far as anybody asks for that.
+var withinMinutes = []int{15, 30, 45, 60}
 
 // choices are the filters by their names in an address.
 var choices = []struct {
@@ -51,10 +57,6 @@ var choices = []struct {
 	keeps func(recipeCard) bool
 }{
 	{"now", func(c recipeCard) bool { return len(c.Lacks) <= fewLacking }},
-	{"quick", func(c recipeCard) bool {
-		minutes := c.PrepMinutes + c.CookMinutes
-		return minutes > 0 && minutes <= quickMinutes
-	}},
 	{"vegetarian", func(c recipeCard) bool { return slices.Contains(c.DietaryTags, "vegetarian") }},
 	{"vegan", func(c recipeCard) bool { return slices.Contains(c.DietaryTags, "vegan") }},
 	{"favourite", func(c recipeCard) bool { return c.Favourite }},
@@ -93,6 +95,7 @@ func recipes(v *visit) (any, error) {
 			return nil, err
 		}
 	}
+	p.within(v.day, asked)
 	for _, c := range choices {
 		on := slices.Contains(asked["f"], c.name)
 		if on {
@@ -104,10 +107,35 @@ func recipes(v *visit) (any, error) {
 	return p, nil
 }
 
+// within keeps what takes no longer than was asked for. Of the times one is on; what none of them is
+// asks for nothing, as a filter that nobody knows.
+func (p *recipesPage) within(d day, asked url.Values) {
+	wanted := asked.Get("minutes")
+	asked.Del("minutes")
+	for _, most := range withinMinutes {
+		text := strconv.Itoa(most)
+		to := maps.Clone(asked)
+		if wanted != text {
+			to.Set("minutes", text)
+		}
+		p.Times = append(p.Times, filter{d.t("filter.minutes", most), wanted == text, toggled(to, "")})
+	}
+	at := slices.IndexFunc(p.Times, func(f filter) bool { return f.On })
+	if at < 0 {
+		return
+	}
+	asked.Set("minutes", wanted)
+	p.Hidden = append(p.Hidden, pair{"minutes", wanted})
+	p.Recipes = slices.DeleteFunc(p.Recipes, func(r recipeCard) bool {
+		minutes := r.PrepMinutes + r.CookMinutes
+		return minutes == 0 || minutes > withinMinutes[at] // 0: nobody has said
+	})
+}
+
 // toggled is the address of the recipes with a filter turned on, or off if it is on.
 func toggled(asked url.Values, name string) string {
 	to := url.Values{}
-	for _, kept := range []string{"q", "date", "meal"} {
+	for _, kept := range []string{"q", "date", "meal", "minutes"} {
 		if text := asked.Get(kept); text != "" {
 			to.Set(kept, text)
 		}
@@ -244,6 +272,7 @@ func (s *site) picture(w http.ResponseWriter, r *http.Request) {
 		Tags      []string `json:"tags"`
 		MealTypes []string `json:"mealTypes"`
 		Photo     *string  `json:"photo"`
+		DrawnAs   string   `json:"drawnAs"`
 	}](v, "Recipe", r.PathValue("id"))
 	if err != nil {
 		noPicture(w, err)
@@ -257,7 +286,7 @@ func (s *site) picture(w http.ResponseWriter, r *http.Request) {
 		noPicture(w, err)
 		return
 	}
-	dish := stilllife.Dish{Name: one.Name, Kinds: append(one.Tags, one.MealTypes...)}
+	dish := stilllife.Dish{Name: cmp.Or(one.DrawnAs, one.Name), Kinds: append(one.Tags, one.MealTypes...)}
 	for _, l := range lines {
 		food := l.Name
 		if l.FoodID != nil {

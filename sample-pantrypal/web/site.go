@@ -344,14 +344,24 @@ func row[Row any](v *visit, entity, id string, with ...string) (Row, error) {
 // somebody else was faster.
 func (v *visit) patch(entity, id string, changes map[string]any) (string, error) {
 	in := map[string]any{"id": id, "changes": changes}
-	if text := v.FormValue("version"); text != "" {
-		version, err := strconv.Atoi(text)
-		if err != nil {
-			return "", v.refuse("fault.version")
-		}
-		in["ifVersion"] = version
+	if err := shownVersion(v, in, "ifVersion"); err != nil {
+		return "", err
 	}
 	return v.submit(catalog.EntityID(entity, "patch"), in, nil)
+}
+
+// shownVersion takes the version that a form's page showed, where it has one.
+func shownVersion(v *visit, into map[string]any, as string) error {
+	text := v.FormValue("version")
+	if text == "" {
+		return nil
+	}
+	version, err := strconv.Atoi(text)
+	if err != nil {
+		return v.refuse("fault.version")
+	}
+	into[as] = version
+	return nil
 }
 
 // readDay reads which day it is for the household, and how it writes prices.

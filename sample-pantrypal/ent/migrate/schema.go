@@ -583,8 +583,10 @@ var (
 		{Name: "rating", Type: field.TypeFloat64, Nullable: true},
 		{Name: "source", Type: field.TypeString, Nullable: true, Size: 400},
 		{Name: "photo", Type: field.TypeString, Nullable: true, Size: 64},
+		{Name: "drawn_as", Type: field.TypeString, Nullable: true, Size: 120},
 		{Name: "origin", Type: field.TypeEnum, Enums: []string{"catalogue", "household"}, Default: "household"},
 		{Name: "times_cooked", Type: field.TypeInt, Default: 0},
+		{Name: "version", Type: field.TypeInt, Default: 1},
 	}
 	// RecipesTable holds the schema information for the "recipes" table.
 	RecipesTable = &schema.Table{

@@ -46,10 +46,14 @@ const (
 	FieldSource = "source"
 	// FieldPhoto holds the string denoting the photo field in the database.
 	FieldPhoto = "photo"
+	// FieldDrawnAs holds the string denoting the drawn_as field in the database.
+	FieldDrawnAs = "drawn_as"
 	// FieldOrigin holds the string denoting the origin field in the database.
 	FieldOrigin = "origin"
 	// FieldTimesCooked holds the string denoting the times_cooked field in the database.
 	FieldTimesCooked = "times_cooked"
+	// FieldVersion holds the string denoting the version field in the database.
+	FieldVersion = "version"
 	// EdgeIngredients holds the string denoting the ingredients edge name in mutations.
 	EdgeIngredients = "ingredients"
 	// EdgeMeals holds the string denoting the meals edge name in mutations.
@@ -91,8 +95,10 @@ var Columns = []string{
 	FieldRating,
 	FieldSource,
 	FieldPhoto,
+	FieldDrawnAs,
 	FieldOrigin,
 	FieldTimesCooked,
+	FieldVersion,
 }
 
 // ValidColumn reports if the column name is valid (part of the table columns).
@@ -130,10 +136,14 @@ var (
 	SourceValidator func(string) error
 	// PhotoValidator is a validator for the "photo" field. It is called by the builders before save.
 	PhotoValidator func(string) error
+	// DrawnAsValidator is a validator for the "drawn_as" field. It is called by the builders before save.
+	DrawnAsValidator func(string) error
 	// DefaultTimesCooked holds the default value on creation for the "times_cooked" field.
 	DefaultTimesCooked int
 	// TimesCookedValidator is a validator for the "times_cooked" field. It is called by the builders before save.
 	TimesCookedValidator func(int) error
+	// DefaultVersion holds the default value on creation for the "version" field.
+	DefaultVersion int
 	// DefaultID holds the default value on creation for the "id" field.
 	DefaultID func() string
 	// IDValidator is a validator for the "id" field. It is called by the builders before save.
@@ -256,6 +266,11 @@ func ByPhoto(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldPhoto, opts...).ToFunc()
 }
 
+// ByDrawnAs orders the results by the drawn_as field.
+func ByDrawnAs(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldDrawnAs, opts...).ToFunc()
+}
+
 // ByOrigin orders the results by the origin field.
 func ByOrigin(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldOrigin, opts...).ToFunc()
@@ -264,6 +279,11 @@ func ByOrigin(opts ...sql.OrderTermOption) OrderOption {
 // ByTimesCooked orders the results by the times_cooked field.
 func ByTimesCooked(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldTimesCooked, opts...).ToFunc()
+}
+
+// ByVersion orders the results by the version field.
+func ByVersion(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldVersion, opts...).ToFunc()
 }
 
 // ByIngredientsCount orders the results by ingredients count.

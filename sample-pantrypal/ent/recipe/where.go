@@ -113,9 +113,19 @@ func Photo(v string) predicate.Recipe {
 	return predicate.Recipe(sql.FieldEQ(FieldPhoto, v))
 }
 
+// DrawnAs applies equality check predicate on the "drawn_as" field. It's identical to DrawnAsEQ.
+func DrawnAs(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldEQ(FieldDrawnAs, v))
+}
+
 // TimesCooked applies equality check predicate on the "times_cooked" field. It's identical to TimesCookedEQ.
 func TimesCooked(v int) predicate.Recipe {
 	return predicate.Recipe(sql.FieldEQ(FieldTimesCooked, v))
+}
+
+// Version applies equality check predicate on the "version" field. It's identical to VersionEQ.
+func Version(v int) predicate.Recipe {
+	return predicate.Recipe(sql.FieldEQ(FieldVersion, v))
 }
 
 // NameEQ applies the EQ predicate on the "name" field.
@@ -733,6 +743,81 @@ func PhotoContainsFold(v string) predicate.Recipe {
 	return predicate.Recipe(sql.FieldContainsFold(FieldPhoto, v))
 }
 
+// DrawnAsEQ applies the EQ predicate on the "drawn_as" field.
+func DrawnAsEQ(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldEQ(FieldDrawnAs, v))
+}
+
+// DrawnAsNEQ applies the NEQ predicate on the "drawn_as" field.
+func DrawnAsNEQ(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldNEQ(FieldDrawnAs, v))
+}
+
+// DrawnAsIn applies the In predicate on the "drawn_as" field.
+func DrawnAsIn(vs ...string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldIn(FieldDrawnAs, vs...))
+}
+
+// DrawnAsNotIn applies the NotIn predicate on the "drawn_as" field.
+func DrawnAsNotIn(vs ...string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldNotIn(FieldDrawnAs, vs...))
+}
+
+// DrawnAsGT applies the GT predicate on the "drawn_as" field.
+func DrawnAsGT(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldGT(FieldDrawnAs, v))
+}
+
+// DrawnAsGTE applies the GTE predicate on the "drawn_as" field.
+func DrawnAsGTE(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldGTE(FieldDrawnAs, v))
+}
+
+// DrawnAsLT applies the LT predicate on the "drawn_as" field.
+func DrawnAsLT(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldLT(FieldDrawnAs, v))
+}
+
+// DrawnAsLTE applies the LTE predicate on the "drawn_as" field.
+func DrawnAsLTE(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldLTE(FieldDrawnAs, v))
+}
+
+// DrawnAsContains applies the Contains predicate on the "drawn_as" field.
+func DrawnAsContains(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldContains(FieldDrawnAs, v))
+}
+
+// DrawnAsHasPrefix applies the HasPrefix predicate on the "drawn_as" field.
+func DrawnAsHasPrefix(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldHasPrefix(FieldDrawnAs, v))
+}
+
+// DrawnAsHasSuffix applies the HasSuffix predicate on the "drawn_as" field.
+func DrawnAsHasSuffix(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldHasSuffix(FieldDrawnAs, v))
+}
+
+// DrawnAsIsNil applies the IsNil predicate on the "drawn_as" field.
+func DrawnAsIsNil() predicate.Recipe {
+	return predicate.Recipe(sql.FieldIsNull(FieldDrawnAs))
+}
+
+// DrawnAsNotNil applies the NotNil predicate on the "drawn_as" field.
+func DrawnAsNotNil() predicate.Recipe {
+	return predicate.Recipe(sql.FieldNotNull(FieldDrawnAs))
+}
+
+// DrawnAsEqualFold applies the EqualFold predicate on the "drawn_as" field.
+func DrawnAsEqualFold(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldEqualFold(FieldDrawnAs, v))
+}
+
+// DrawnAsContainsFold applies the ContainsFold predicate on the "drawn_as" field.
+func DrawnAsContainsFold(v string) predicate.Recipe {
+	return predicate.Recipe(sql.FieldContainsFold(FieldDrawnAs, v))
+}
+
 // OriginEQ applies the EQ predicate on the "origin" field.
 func OriginEQ(v Origin) predicate.Recipe {
 	return predicate.Recipe(sql.FieldEQ(FieldOrigin, v))
@@ -791,6 +876,46 @@ func TimesCookedLT(v int) predicate.Recipe {
 // TimesCookedLTE applies the LTE predicate on the "times_cooked" field.
 func TimesCookedLTE(v int) predicate.Recipe {
 	return predicate.Recipe(sql.FieldLTE(FieldTimesCooked, v))
+}
+
+// VersionEQ applies the EQ predicate on the "version" field.
+func VersionEQ(v int) predicate.Recipe {
+	return predicate.Recipe(sql.FieldEQ(FieldVersion, v))
+}
+
+// VersionNEQ applies the NEQ predicate on the "version" field.
+func VersionNEQ(v int) predicate.Recipe {
+	return predicate.Recipe(sql.FieldNEQ(FieldVersion, v))
+}
+
+// VersionIn applies the In predicate on the "version" field.
+func VersionIn(vs ...int) predicate.Recipe {
+	return predicate.Recipe(sql.FieldIn(FieldVersion, vs...))
+}
+
+// VersionNotIn applies the NotIn predicate on the "version" field.
+func VersionNotIn(vs ...int) predicate.Recipe {
+	return predicate.Recipe(sql.FieldNotIn(FieldVersion, vs...))
+}
+
+// VersionGT applies the GT predicate on the "version" field.
+func VersionGT(v int) predicate.Recipe {
+	return predicate.Recipe(sql.FieldGT(FieldVersion, v))
+}
+
+// VersionGTE applies the GTE predicate on the "version" field.
+func VersionGTE(v int) predicate.Recipe {
+	return predicate.Recipe(sql.FieldGTE(FieldVersion, v))
+}
+
+// VersionLT applies the LT predicate on the "version" field.
+func VersionLT(v int) predicate.Recipe {
+	return predicate.Recipe(sql.FieldLT(FieldVersion, v))
+}
+
+// VersionLTE applies the LTE predicate on the "version" field.
+func VersionLTE(v int) predicate.Recipe {
+	return predicate.Recipe(sql.FieldLTE(FieldVersion, v))
 }
 
 // HasIngredients applies the HasEdge predicate on the "ingredients" edge.

@@ -54,11 +54,15 @@ func (Recipe) Fields() []ent.Field {
 		field.String("photo").Optional().Nillable().MaxLen(64).
 			Comment("Id of the file with a photo of it; null: a drawn picture.").
 			Annotations(expose.Field{MaxLength: expose.Length(64)}),
+		field.String("drawn_as").Optional().MaxLen(120).
+			Comment("The name by which its picture is drawn, of the recipe that it was made of; empty: its own.").
+			Annotations(expose.Field{MaxLength: expose.Length(120)}),
 		field.Enum("origin").Values("catalogue", "household").Default("household").Immutable().
 			Comment("catalogue: the same in every set; only rating, favourite, photo and timesCooked change. household: its own.").
 			Annotations(expose.Field{ReadOnly: expose.Yes()}),
 		field.Int("times_cooked").NonNegative().Default(0).
 			Annotations(expose.Field{Min: expose.Number(0)}),
+		versionField(),
 	}
 }
 
@@ -77,6 +81,7 @@ func (Recipe) Indexes() []ent.Index {
 
 func (Recipe) Annotations() []schema.Annotation {
 	return []schema.Annotation{expose.Entity{
+		Version:     "version",
 		Cascades:    expose.Yes(),
 		Description: "A dish: what goes into it, how long it takes, whom it suits. Read it with its ingredients. Its nutrition follows from its foods: the action nutrition.",
 	}}
