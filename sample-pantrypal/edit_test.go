@@ -137,7 +137,7 @@ func TestWebChangesARecipeThatSomebodyElseChanged(t *testing.T) {
 	second.Set("steps", "Toast it twice.")
 	status, text = save(second, "en")
 	require.Equal(t, http.StatusConflict, status)
-	require.Contains(t, text, "Somebody changed Toast meanwhile, and nothing of yours was saved.")
+	require.Contains(t, text, "Somebody changed Toast meanwhile. Your changes were not saved.")
 	require.Contains(t, text, "It is different in: ingredients, steps. Save again")
 	require.Contains(t, text, "Toast it twice.</textarea>", "what was typed is kept")
 	require.NotContains(t, text, "ifVersion")

@@ -76,6 +76,10 @@ func TestKeysOfEveryType(t *testing.T) {
 
 				require.Equal(t, map[string]any{"id": k.ids[0], "note": "first"}, row(k.ids[0]))
 				require.Equal(t, "second", row(k.ids[1])["note"])
+				paged := script(t, i, `const ids = (sort) => [...SDK.Entities.Key.each({ sort, pageSize: 1 })].map((k) => k.id);
+return [ids("id"), ids("-id").reverse(), SDK.Entities.Key.all({ sort: "note" }).length];`, nil)["result"].([]any)
+				require.Len(t, paged[0], 2)
+				require.Equal(t, paged[0], paged[1])
 				require.EqualValues(t, 1, does(t, i, "koan::Key.count", `{"filter":{"id":`+quoted(k.ids[1])+`}}`)["count"])
 				require.EqualValues(t, 2, does(t, i, "koan::Key.count", `{"filter":{"id":{"$in":[`+quoted(k.ids[1])+`,`+quoted(k.ids[0])+`,`+quoted(k.ids[2])+`]}}}`)["count"])
 				require.Equal(t, k.ids[0], does(t, i, "koan::Link.get-by-id", `{"id":"1","with":"key"}`)["key"].(map[string]any)["id"])
@@ -112,8 +116,8 @@ func TestKeysThatNoTextIsExactFor(t *testing.T) {
 		if onPostgreSQL {
 			return "CREATE TABLE ratios (k double precision PRIMARY KEY, note text); CREATE TABLE flags (k boolean PRIMARY KEY, note text)"
 		}
-		return "CREATE TABLE ratios (k REAL PRIMARY KEY, note TEXT); CREATE TABLE flags (k BOOLEAN PRIMARY KEY, note TEXT)"
-	}, func(t *testing.T, place string, _ bool) {
+		return "CREATE TABLE ratios (k REAL PRIMARY KEY, note TEXT); CREATE TABLE flags (k BOOLEAN PRIMARY KEY, note TEXT); CREATE TABLE loose (k PRIMARY KEY, note TEXT); INSERT INTO loose VALUES (1, 'a number'), ('1', 'a text')"
+	}, func(t *testing.T, place string, onPostgreSQL bool) {
 		i, err := start(t, map[string]string{"database": place, "readOnly": "false"})
 		require.NoError(t, err)
 		report := strings.Join(i.Report(), "\n")
@@ -121,5 +125,9 @@ func TestKeysThatNoTextIsExactFor(t *testing.T) {
 			require.Contains(t, report, table+": its key is of the type ")
 		}
 		require.Equal(t, fault.ToolNotFound, refused(t, i, "koan::Ratio.delete", `{"id":"1"}`).Code)
+		if !onPostgreSQL {
+			require.Contains(t, report, "loose: its key has no type")
+			require.Equal(t, fault.ToolNotFound, refused(t, i, "koan::Loose.delete-by-query", `{"filter":{"note":"a text"}}`).Code)
+		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 func SignInTables() []string {
 	return []string{`CREATE TABLE IF NOT EXISTS koan_sign_ins (
 	id TEXT NOT NULL PRIMARY KEY,
+	holder TEXT NOT NULL,
 	content TEXT NOT NULL,
 	used_at BIGINT NOT NULL
 )`}
@@ -23,16 +24,16 @@ type SignIns struct{ place }
 // SignIns returns the sessions of browsers.
 func (k *Keys) SignIns() SignIns { return SignIns{k.place} }
 
-// Keep keeps a session, and forgets those that were last used before since, and those unused for longest where there
-// are more than most.
-func (s SignIns) Keep(ctx context.Context, id, content string, at, since time.Time, most int) error {
+// Keep keeps a session of a holder. It forgets all that were last used before since, and of the holder's those unused for
+// longest where there are more than most.
+func (s SignIns) Keep(ctx context.Context, id, holder, content string, at, since time.Time, most int) error {
 	return s.durably(ctx, func(tx *sql.Tx) error {
-		insert := s.statement("INSERT INTO koan_sign_ins (id, content, used_at) VALUES (").Arg(id).Raw(", ").Arg(content).Raw(", ").Arg(at.UnixMilli()).Raw(")")
+		insert := s.statement("INSERT INTO koan_sign_ins (id, holder, content, used_at) VALUES (").Arg(id).Raw(", ").Arg(holder).Raw(", ").Arg(content).Raw(", ").Arg(at.UnixMilli()).Raw(")")
 		if _, err := exec(ctx, tx, insert); err != nil {
 			return err
 		}
 		forget := s.statement("DELETE FROM koan_sign_ins WHERE used_at < ").Arg(since.UnixMilli()).
-			Raw(" OR id NOT IN (SELECT id FROM koan_sign_ins ORDER BY used_at DESC, id LIMIT ").Arg(most).Raw(")")
+			Raw(" OR holder = ").Arg(holder).Raw(" AND id NOT IN (SELECT id FROM koan_sign_ins WHERE holder = ").Arg(holder).Raw(" ORDER BY used_at DESC, id LIMIT ").Arg(most).Raw(")")
 		_, err := exec(ctx, tx, forget)
 		return err
 	})

@@ -27,8 +27,8 @@ func TestSignInsEnd(t *testing.T) {
 	}
 	s, now := k.SignIns(), time.UnixMilli(1_800_000_000_000)
 	const idle, most = time.Hour, 3
-	keep := func(id string) {
-		require.NoError(t, s.Keep(t.Context(), id, "of "+id, now, now.Add(-idle), most))
+	keep := func(id, holder string) {
+		require.NoError(t, s.Keep(t.Context(), id, holder, "of "+id, now, now.Add(-idle), most))
 	}
 	found := func(id string) bool {
 		content, used, ok, err := s.Find(t.Context(), id, now.Add(-idle))
@@ -39,7 +39,7 @@ func TestSignInsEnd(t *testing.T) {
 		}
 		return ok
 	}
-	keep("a")
+	keep("a", "ann")
 	require.True(t, found("a"))
 	require.False(t, found("b"))
 	now = now.Add(idle)
@@ -47,12 +47,14 @@ func TestSignInsEnd(t *testing.T) {
 	require.NoError(t, s.Use(t.Context(), "a", now))
 	now = now.Add(idle + time.Millisecond)
 	require.False(t, found("a"), "unused for too long")
+	keep("other", "bob")
 	for _, id := range []string{"b", "c", "d", "e"} {
 		now = now.Add(time.Second)
-		keep(id)
+		keep(id, "ann")
 	}
 	require.False(t, found("b"), "the one unused for longest makes room")
 	require.True(t, found("c"))
+	require.True(t, found("other"), "nobody ends the sessions of others by signing in often")
 	require.NoError(t, s.End(t.Context(), "c"))
 	require.NoError(t, s.End(t.Context(), "c"))
 	require.False(t, found("c"))

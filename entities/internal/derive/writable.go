@@ -50,6 +50,8 @@ func (g *graph) whyReadOnly(e *entity) string {
 		}
 	case r.Column(r.Key[0]).Generated:
 		return "the database computes its key, and rows of such tables cannot be written yet"
+	case r.Column(r.Key[0]).Type == "": // of SQLite: 1 and '1' are two rows, and one id
+		return "its key has no type, so that several rows may have the same id, and rows of such tables cannot be written"
 	case e.Key.Name == "" && !isExactAsText(r.Column(r.Key[0])):
 		return "its key is of the type " + r.Column(r.Key[0]).Type + ", whose values no text is exact for, and rows of such tables cannot be written"
 	}

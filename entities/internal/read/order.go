@@ -1,6 +1,7 @@
 package read
 
 import (
+	hexcode "encoding/hex"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -165,7 +166,11 @@ func (t term) native(d sqltext.Dialect, v any) any {
 		if n, ok := v.(int64); ok {
 			return n != 0
 		}
-	case descriptor.Text, descriptor.Int, descriptor.Float, descriptor.JSON, descriptor.Bytes, descriptor.UUID, descriptor.Decimal, descriptor.Held:
+	case descriptor.Bytes:
+		if raw, ok := keyText(v); ok {
+			return raw
+		}
+	case descriptor.Text, descriptor.Int, descriptor.Float, descriptor.JSON, descriptor.UUID, descriptor.Decimal, descriptor.Held:
 	}
 	return v
 }
@@ -192,6 +197,9 @@ func (t term) accepts(v any) bool {
 	if t.column.IsLoose() { // rows may have a value of any type
 		return true
 	}
+	if t.column.Native != "" && isText { // as the database writes values of its type
+		return true
+	}
 	if _, isBlob := v.(keyBytes); isBlob || t.column.Form != nil { // whatever the app's type keeps
 		return t.column.Form != nil || t.column.Storage == descriptor.Bytes
 	}
@@ -212,9 +220,24 @@ func (t term) accepts(v any) bool {
 		return isInt || isFloat || isText && isNumber(s)
 	case descriptor.Text:
 		return isText
-	case descriptor.JSON, descriptor.Bytes, descriptor.Held:
+	case descriptor.Bytes:
+		_, ok := keyText(v)
+		return ok
+	case descriptor.JSON, descriptor.Held:
 	}
 	return false
+}
+
+// keyText reads the text that PostgreSQL writes of bytes, which those of a key are selected as; ok is false for any other
+// value.
+func keyText(v any) (raw []byte, ok bool) {
+	s, isText := v.(string)
+	digits, marked := strings.CutPrefix(s, `\x`)
+	if !isText || !marked {
+		return nil, false
+	}
+	raw, err := hexcode.DecodeString(digits)
+	return raw, err == nil
 }
 
 // isNumber reports whether a text is a number as databases write decimals.

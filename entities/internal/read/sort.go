@@ -76,7 +76,7 @@ func (t term) columns(root *descriptor.Entity, taken map[string]bool) (out []ter
 	}
 	for _, part := range keyOrder(of, t.descending) {
 		part.path, part.nulls = t.path, t.nulls
-		if !taken[part.label()] {
+		if !taken[part.label()] || part.label() == t.label() { // the only part of a key may have its name
 			taken[part.label()] = true
 			out = append(out, part)
 		}

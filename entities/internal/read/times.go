@@ -102,6 +102,7 @@ func parseDistantTime(s string) (time.Time, bool) {
 // CURRENT_TIMESTAMP, which is UTC.
 var timeLayouts = []string{
 	sqltext.SQLiteTime, time.RFC3339Nano, "2006-01-02 15:04:05.999999999", "2006-01-02T15:04:05.999999999", "2006-01-02",
+	"2006-01-02 15:04:05.999999999-07", // of PostgreSQL, in UTC
 }
 
 // isPlainTime reports whether s is digits and separators in their places.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -134,7 +135,8 @@ func (h *Handler) serveSignIn(w http.ResponseWriter, r *http.Request) {
 		_ = refusedPage.Execute(w, map[string]any{"Name": h.opts.Name, "Path": Path, "Time": linkMinutes})
 		return
 	}
-	if err := h.open(r.Context(), w, session{principal: h.opts.Person, lasts: true}); err != nil {
+	if err := h.open(r.Context(), w, session{principal: h.opts.Person, holder: h.opts.Person.Subject, lasts: true}); err != nil {
+		h.links.restore(key)
 		h.reject(w, fault.From(err))
 		return
 	}
@@ -189,6 +191,7 @@ func (h *Handler) serveLink(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if wait := h.links.admit(); wait > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(wait.Seconds())+1))
 		h.reject(w, fault.Newf(fault.RateLimited, "a link was printed a moment ago; the next one can be printed in %d s", int(wait.Seconds())+1))
 		return
 	}
@@ -262,11 +265,13 @@ func (h *Handler) signIn(w http.ResponseWriter, r *http.Request) {
 		h.reject(w, fault.Invalid(fault.Detail{Path: "/token", Message: "the body must have a token"}))
 		return
 	}
-	s := ofHolder(in.Token)
-	if _, err := h.callerOf(r, s); err != nil {
+	s := byTokenOf(in.Token)
+	p, err := h.callerOf(r, s)
+	if err != nil {
 		h.reject(w, fault.From(err))
 		return
 	}
+	s.holder = p.Subject
 	if err := h.open(r.Context(), w, s); err != nil {
 		h.reject(w, fault.From(err))
 		return

@@ -46,6 +46,15 @@ func (l *links) use(key string) bool {
 	return true
 }
 
+// restore makes a link that was used, and whose session could not be opened, usable again, for as long as it was.
+func (l *links) restore(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.key == "" {
+		l.key = key
+	}
+}
+
 // admit counts a wish for a link, or returns how long to wait before the next one.
 func (l *links) admit() (wait time.Duration) {
 	l.mu.Lock()

@@ -25,6 +25,7 @@ const (
 type session struct {
 	principal auth.Principal // of a link
 	token     oauth.Token    // nil of a link
+	holder    string         // their subject, of one that is to be kept
 	lasts     bool           // it is kept with the data; what an issuer gives to renew a token is not
 }
 

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/admission"
 )
 
@@ -87,6 +89,25 @@ func TestSessionEndsWhenIdle(t *testing.T) {
 	require.False(t, caller())
 	c.pass(-2 * time.Minute)
 	require.False(t, caller(), "it is gone")
+}
+
+// full keeps no session.
+type full struct{ SignIns }
+
+func (full) Keep(context.Context, string, string, string, time.Time, time.Time, int) error {
+	return fault.New(fault.SetBusy, "somebody else writes")
+}
+
+// A link that could not open a session can be used again.
+func TestLinkOutlivesAFailedSignIn(t *testing.T) {
+	h, _, printed := console(t)
+	h.sessions.kept = full{}
+	h.Announce()
+	link := key.FindString(*printed)
+	require.Equal(t, http.StatusServiceUnavailable, get(h, link).StatusCode)
+	h.sessions.kept = nil
+	require.Equal(t, http.StatusSeeOther, get(h, link).StatusCode)
+	require.Equal(t, http.StatusForbidden, get(h, link).StatusCode)
 }
 
 func TestSessionsAreBounded(t *testing.T) {

@@ -15,8 +15,9 @@ import (
 // SignIns keeps sessions with the data, so that they outlive the process and hold on each replica. An id is the digest
 // of a secret that only the browser has.
 type SignIns interface {
-	// Keep keeps a session, forgets those last used before since, and those unused for longest above most.
-	Keep(ctx context.Context, id, content string, at, since time.Time, most int) error
+	// Keep keeps a session of a holder. It forgets all last used before since, and of the holder's those unused for
+	// longest above most.
+	Keep(ctx context.Context, id, holder, content string, at, since time.Time, most int) error
 	// Find returns what was kept and when it was last used; ok is false if that was before since.
 	Find(ctx context.Context, id string, since time.Time) (content string, used time.Time, ok bool, err error)
 	Use(ctx context.Context, id string, at time.Time) error
@@ -63,7 +64,7 @@ func (s *sessions) add(ctx context.Context, one session) (secret string, age tim
 		}
 		content = byToken + sealer.Seal([]byte(token), now.Add(keptCookie))
 	}
-	return secret, keptCookie, s.kept.Keep(ctx, digestOf(secret), content, now, now.Add(-keptIdle), maxSessions)
+	return secret, keptCookie, s.kept.Keep(ctx, digestOf(secret), one.holder, content, now, now.Add(-keptIdle), maxSessions)
 }
 
 func digestOf(secret string) string {
@@ -105,11 +106,11 @@ func (s *sessions) read(content, secret string) (one session, ok bool) {
 		return session{}, false
 	}
 	token, err := sealer.Open(sealed)
-	return ofHolder(string(token)), err == nil
+	return byTokenOf(string(token)), err == nil
 }
 
-// ofHolder is the session of whoever has a token.
-func ofHolder(token string) session {
+// byTokenOf is the session of whoever has a token.
+func byTokenOf(token string) session {
 	return session{token: func(context.Context) (string, error) { return token, nil }, lasts: true}
 }
 

@@ -14,8 +14,8 @@ type SignIns struct{ keys *Keys }
 func (k *Keys) SignIns() SignIns { return SignIns{k} }
 
 // Keep is ledger.SignIns.Keep.
-func (s SignIns) Keep(ctx context.Context, id, content string, at, since time.Time, most int) error {
-	return s.keys.with(ctx, func(l *ledger.Keys) error { return l.SignIns().Keep(ctx, id, content, at, since, most) })
+func (s SignIns) Keep(ctx context.Context, id, holder, content string, at, since time.Time, most int) error {
+	return s.keys.with(ctx, func(l *ledger.Keys) error { return l.SignIns().Keep(ctx, id, holder, content, at, since, most) })
 }
 
 // Find is ledger.SignIns.Find.
