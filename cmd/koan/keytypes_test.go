@@ -110,6 +110,26 @@ Key.delete(b);`, nil)
 	}
 }
 
+// A row whose key is no id stops a change by query with a fault, and without it the others are changed.
+func TestKeysThatCannotBeIDs(t *testing.T) {
+	for name, schema := range map[string]string{
+		"empty": "CREATE TABLE things (k VARCHAR(20) PRIMARY KEY, n INTEGER); INSERT INTO things VALUES ('', 1), ('a', 2)",
+		"null":  "CREATE TABLE things (k VARCHAR(20) PRIMARY KEY, n INTEGER); INSERT INTO things VALUES (NULL, 1), ('a', 2)",
+		"text":  "CREATE TABLE things (k INT PRIMARY KEY, n INTEGER); INSERT INTO things VALUES ('abc', 1), (7, 2)",
+	} {
+		t.Run(name, func(t *testing.T) {
+			place, _ := foreign(t, schema, false)
+			i, err := start(t, map[string]string{"database": place, "readOnly": "false", "approval.mode": "never"})
+			require.NoError(t, err)
+			f := refused(t, i, "koan::Thing.update-by-query", `{"filter":{"n":{"$gt":0}},"changes":{"n":5}}`)
+			require.Equal(t, fault.CapabilityUnsupported, f.Code, "%v", f)
+			require.Contains(t, f.Hint, "Exclude that row")
+			require.EqualValues(t, 1, does(t, i, "koan::Thing.update-by-query", `{"filter":{"n":{"$gt":1}},"changes":{"n":5}}`)["updated"])
+			require.EqualValues(t, 1, does(t, i, "koan::Thing.count", `{"filter":{"n":1}}`)["count"])
+		})
+	}
+}
+
 // Keys of the other types are read-only, and the start says why.
 func TestKeysThatNoTextIsExactFor(t *testing.T) {
 	onBoth(t, func(onPostgreSQL bool) string {

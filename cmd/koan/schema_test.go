@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/koan-go/koan/tests/pgtest"
 )
 
 // koan init writes a file that koan serve serves, and says what is wrong with a folder and what to do.
@@ -41,4 +43,27 @@ func TestInitOfSchemas(t *testing.T) {
 	require.Equal(t, 1, run([]string{"init", "--schema", schemas}, &out, &errs))
 	require.Contains(t, errs.String(), "has no Go files\n  hint: ")
 	require.Equal(t, 2, run([]string{"init", "--schema", schemas, "--database", "sqlite:x"}, &out, &errs))
+}
+
+// Values of a key whose case is ignored come back by undo though a run has exchanged them, and written them otherwise.
+func TestExchangedKeysInAnotherCaseComeBack(t *testing.T) {
+	if pgtest.ForEach(t, TestExchangedKeysInAnotherCaseComeBack) {
+		return
+	}
+	place := "sqlite://" + t.TempDir()
+	if pgtest.Here(t) {
+		place = pgtest.Place(t)
+	}
+	i, err := start(t, map[string]string{"schema": "../../entities/entschema/testdata/caseless", "database": place, "approval.mode": "never"})
+	require.NoError(t, err)
+	made := script(t, i, `const { Member } = SDK.Entities;
+const ids = ["Alpha", "Beta"].map((email) => Member.create({ email }).id);
+return ids;`, nil)["result"]
+	swapped := script(t, i, `const [a, b] = SDK.args, { Member } = SDK.Entities;
+Member.patch(a, { email: "other" });
+Member.patch(b, { email: "ALPHA" });
+Member.patch(a, { email: "BETA" });`, map[string]any{"args": made})
+	_, err = call(t, i, "code::koan.undo", map[string]any{"runId": swapped["runId"]})
+	require.NoError(t, err)
+	require.Equal(t, []any{"Alpha", "Beta"}, script(t, i, `return SDK.args.map((id) => SDK.Entities.Member.getById(id).email)`, map[string]any{"args": made})["result"])
 }

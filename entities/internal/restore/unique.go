@@ -11,6 +11,7 @@ import (
 
 	"github.com/koan-go/koan/entities/internal/account"
 	"github.com/koan-go/koan/entities/internal/filter"
+	"github.com/koan-go/koan/framework/database/fold"
 	"github.com/koan-go/koan/framework/run/store"
 	"github.com/koan-go/koan/framework/run/undo"
 )
@@ -69,7 +70,11 @@ func (x *uniqueKeys) otherWith(ctx context.Context, key []*schema.Column, now, w
 		if err != nil {
 			return nil, err
 		}
-		b.Name(c.Name).Raw(" = ").Arg(v).Raw(" AND ")
+		if slices.Contains(x.k.Entity.FoldedColumns([]string{c.Name}), c.Name) {
+			b.Raw(fold.Function + "(").Name(c.Name).Raw(") = " + fold.Function + "(").Arg(v).Raw(") AND ")
+		} else {
+			b.Name(c.Name).Raw(" = ").Arg(v).Raw(" AND ")
+		}
 	}
 	b.Raw("NOT (")
 	filter.OwnKeyIs(b, &x.k.Entity.Key, x.k.BoundID(x.id))

@@ -96,7 +96,12 @@ func (t matches) matching(ctx context.Context, in *model.QueryInput) ([]any, err
 			WithPath("/maxAffected").WithDetails(map[string]any{"matched": matched, "maxAffected": in.MaxAffected}).
 			WithHint("Narrow the filter, or raise maxAffected (at most %d) if all of them are meant.", model.MostAffected)
 	}
-	return t.k.ScanIDs(ids)
+	native, err := t.k.ScanIDs(ids)
+	if err != nil { // a key that is empty or null, or not of its column's type, in a table of another program
+		return nil, fault.Newf(fault.CapabilityUnsupported, "the %s entities that match include a row whose key cannot be an id: %v; nothing was done", t.k.Name(), err).
+			WithPath("/filter").WithHint("Exclude that row with the filter, or give it a key with the database's own tools.")
+	}
+	return native, nil
 }
 
 // updateOne changes a row. It counts if the change took place: a rule of the app
