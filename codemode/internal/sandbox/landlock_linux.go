@@ -40,7 +40,7 @@ var handledRights = []struct {
 func restrictThread(program string, writeProc bool) error {
 	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
-		return fmt.Errorf("Linux does not have it here, or has it disabled: %w", errno)
+		return fmt.Errorf("this Linux does not have it, or has it disabled: %w", errno)
 	}
 	var rules unix.LandlockRulesetAttr
 	for _, h := range handledRights {
