@@ -55,7 +55,7 @@ export default ({ recipe, name, ingredients, steps, meals, diets, tags, version,
     ...(diets ? { dietaryTags: strictest(diets) } : {}),
     ...(tags ? { tags: [...new Set(tags.map((t) => t.trim().toLowerCase()).filter((t) => t))] } : {}),
   };
-  const to = shared ? SDK.Entities.Recipe.upsert({ ...copyOf(was), ...says }) : SDK.Entities.Recipe.patch(was.id, says, version === undefined ? {} : { ifVersion: version });
+  const to = shared ? SDK.Entities.Recipe.upsert({ ...copyOf(was), ...says }) : SDK.Entities.Recipe.patch(was.id, says, version === undefined ? {} : { ifVersion: Number(version) });
   const unknown = ingredients || shared ? write(to.id, lines, ingredients ?? lines.map((l) => l.id), shared) : [];
   const planned = shared ? SDK.Entities.PlannedMeal.count({ recipeId: was.id, status: "planned" }) : 0;
   return {
