@@ -72,7 +72,7 @@ func TestDeclaredIDIsCountedUp(t *testing.T) {
 			}
 			for op, input := range map[string]string{"Renamed.upsert": `{"model":{"serialNo":"none"}}`, "Renamed.upsert-many": `{"models":[{"serialNo":"none"}]}`} {
 				f := a.fails(fault.Conflict, op, input)
-				require.Contains(t, f.Message, "ids of Renamed")
+				require.Contains(t, f.Message, "the last id of Renamed")
 				require.Contains(t, input, strings.Split(f.Path, "/")[1])
 				require.Equal(t, fault.Fix, f.Retry)
 			}

@@ -188,7 +188,7 @@ func TestTaskAsks(t *testing.T) {
 
 // A call that needs what its client did not declare is a protocol error, of a task too.
 func TestTaskWithoutCapability(t *testing.T) {
-	w := dial(t, asking(t, soon))
+	w := dial(t, asking(t, func(o *mcpserver.Options) { o.TaskAfter = time.Minute })) // the error comes before it is a task
 	r := w.call(callAs(takesTasks, askTool, `{}`))
 	require.NotNil(t, r.Error)
 	require.Equal(t, mcp.MISSING_REQUIRED_CLIENT_CAPABILITY, r.Error.Code)
