@@ -27,8 +27,8 @@ type participants struct {
 	undos    *undo.Undos
 	journal  *record.Journal
 	underway *live.Runs
-	reader   journal.Reader // of the journal, nil without
-	feed     *feed.Hub      // of what runs commit; it takes part in none
+	reader   journal.Reader  // of the journal, nil without
+	feed     *feed.Hub       // of what runs commit; it takes part in none
 	signIns  console.SignIns // takes part in none either
 }
 
