@@ -41,7 +41,7 @@ func TestPostgreSQL(t *testing.T) {
 // The same data as in TestFirstModelIsTakenOver, as that model's binary keeps it in PostgreSQL.
 func TestFirstModelIsTakenOverInPostgreSQL(t *testing.T) {
 	t.Parallel()
-	pgtest.Psql(t, string(unpacked(t, "earlier/testdata/default.sql.gz")))
+	pgtest.Psql(t, pgtest.Server(t), string(unpacked(t, "earlier/testdata/default.sql.gz")))
 	takeOver(t, koantest.Setting{Key: "database", Value: pgtest.Server(t) + "&schema_prefix=pantrypal"})
 }
 
@@ -58,7 +58,7 @@ func TestNewestColumnsComeIntoPostgreSQL(t *testing.T) {
 	k.Run(`SDK.Entities.PantryItem.upsert({name: "Jam", amount: 200, unit: "g"})`, koantest.Input{})
 	require.NoError(t, k.Instance().Stop(t.Context()))
 	schema := `"` + prefix + `.default"`
-	pgtest.Psql(t, `UPDATE "`+prefix+`".koan_sets SET version = 0`, `ALTER TABLE `+schema+`.households DROP COLUMN removed, DROP COLUMN energy_target_kcal`,
+	pgtest.Psql(t, database.Value, `UPDATE "`+prefix+`".koan_sets SET version = 0`, `ALTER TABLE `+schema+`.households DROP COLUMN removed, DROP COLUMN energy_target_kcal`,
 		`UPDATE `+schema+`.foods SET energy_kcal = 1 WHERE id = 'feta'`, `UPDATE `+schema+`.koan_set SET schema_hash = 12345`, `UPDATE `+schema+`.koan_migrations SET schema_hash = 12345`)
 	k = openAt(t, monday, database)
 	after := value[[]any](k, look)

@@ -88,7 +88,7 @@ func TestServesADatabaseThatExists(t *testing.T) {
 }
 
 func TestServesPostgreSQL(t *testing.T) {
-	pgtest.Psql(t, "CREATE DATABASE served")
+	pgtest.Psql(t, pgtest.Server(t), "CREATE DATABASE served")
 	server := pgtest.Server(t)
 	place := strings.Replace(server, "/postgres?", "/served?", 1)
 	db, err := sql.Open("pgx", place)

@@ -22,7 +22,7 @@ func foreign(t *testing.T, statements string, onPostgreSQL bool) (place string, 
 	var err error
 	if onPostgreSQL {
 		name := strings.ToLower(strings.NewReplacer("/", "_", "-", "_").Replace(t.Name()))
-		pgtest.Psql(t, "CREATE DATABASE "+name)
+		pgtest.Psql(t, pgtest.Server(t), "CREATE DATABASE "+name)
 		place = strings.Replace(pgtest.Server(t), "/postgres?", "/"+name+"?", 1)
 		db, err = sql.Open("pgx", place)
 		require.NoError(t, err)

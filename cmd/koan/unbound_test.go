@@ -13,7 +13,7 @@ import (
 func TestRolesThatPassByRowLevelSecurity(t *testing.T) {
 	place, db := foreign(t, `CREATE TABLE notes (id int PRIMARY KEY, owner text); INSERT INTO notes VALUES (1, 'rls_reader'), (2, 'other');
 ALTER TABLE notes ENABLE ROW LEVEL SECURITY; CREATE POLICY own ON notes USING (owner = current_user)`, true)
-	pgtest.Psql(t, "CREATE ROLE rls_reader LOGIN")
+	pgtest.Psql(t, pgtest.Server(t), "CREATE ROLE rls_reader LOGIN")
 	i, err := start(t, map[string]string{"database": place})
 	require.NoError(t, err)
 	require.Contains(t, strings.Join(i.Report(), "\n"), "passes by row level security, as a superuser, an owner or by BYPASSRLS; callers see all rows of public.notes")

@@ -56,7 +56,7 @@ func each(t *testing.T, test func(t *testing.T, s store)) {
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		name := "written_" + strings.ToLower(strings.NewReplacer("/", "_", "-", "_").Replace(t.Name()))
-		pgtest.Psql(t, "CREATE DATABASE "+name)
+		pgtest.Psql(t, pgtest.Server(t), "CREATE DATABASE "+name)
 		place := strings.Replace(pgtest.Server(t), "/postgres?", "/"+name+"?", 1)
 		db, err := sql.Open("pgx", place)
 		require.NoError(t, err)
@@ -266,7 +266,7 @@ INSERT INTO secrets VALUES (1, 5)`)
 
 // Columns of PostgreSQL's own types, and tables of two schemas with one name.
 func TestWritesTypesOfPostgreSQL(t *testing.T) {
-	pgtest.Psql(t, "CREATE DATABASE typed")
+	pgtest.Psql(t, pgtest.Server(t), "CREATE DATABASE typed")
 	place := strings.Replace(pgtest.Server(t), "/postgres?", "/typed?", 1)
 	db, err := sql.Open("pgx", place)
 	require.NoError(t, err)
@@ -316,7 +316,7 @@ func TestKeepsReceiptsInADatabaseThatAsksForIt(t *testing.T) {
 
 // What only the database counts up cannot be given, and comes back as it was when a deletion is undone.
 func TestWritesBesideIdentitiesThatAreAlwaysGenerated(t *testing.T) {
-	pgtest.Psql(t, "CREATE DATABASE counted")
+	pgtest.Psql(t, pgtest.Server(t), "CREATE DATABASE counted")
 	place := strings.Replace(pgtest.Server(t), "/postgres?", "/counted?", 1)
 	db, err := sql.Open("pgx", place)
 	require.NoError(t, err)

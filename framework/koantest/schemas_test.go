@@ -36,7 +36,7 @@ const writes = `SDK.Entities.Todo.upsert({title: "a"}); SDK.Entities.Todo.upsert
 
 // TestSchemasAreDropped: what a test makes in PostgreSQL goes with it, and nothing else does.
 func TestSchemasAreDropped(t *testing.T) {
-	pgtest.Psql(t, `CREATE SCHEMA "fixture.default"`, `CREATE TABLE "fixture.default".kept (id int)`)
+	pgtest.Psql(t, pgtest.Server(t), `CREATE SCHEMA "fixture.default"`, `CREATE TABLE "fixture.default".kept (id int)`)
 	t.Run("own", func(t *testing.T) {
 		a, b := koantest.New(t, fixture.App(), in(pgtest.Server(t))), koantest.New(t, fixture.App(), in(pgtest.Server(t)))
 		for _, k := range []*koantest.Kit{a, b} {
@@ -49,7 +49,7 @@ func TestSchemasAreDropped(t *testing.T) {
 	require.Equal(t, []string{"fixture.default"}, schemas(t))
 
 	t.Run("named", func(t *testing.T) {
-		place := pgtest.Place(t)
+		place := pgtest.Server(t) + "&schema_prefix=named"
 		first := koantest.New(t, fixture.App(), in(place))
 		first.Run(writes, koantest.Input{})
 		t.Run("second", func(t *testing.T) {

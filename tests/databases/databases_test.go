@@ -63,7 +63,7 @@ func text(t *testing.T, name string) string {
 func onServer(t *testing.T, name, statements string) string {
 	t.Helper()
 	place := strings.Replace(pgtest.Server(t), "/postgres?", "/"+name+"?", 1)
-	pgtest.Psql(t, "CREATE DATABASE "+name)
+	pgtest.Psql(t, pgtest.Server(t), "CREATE DATABASE "+name)
 	psql := exec.CommandContext(t.Context(), "psql", "-q", place)
 	psql.Stdin = strings.NewReader(statements)
 	out, err := psql.CombinedOutput()

@@ -44,7 +44,7 @@ func newOwner(t *testing.T) owner {
 	o := owner{driver: "sqlite3", source: "file:" + filepath.Join(t.TempDir(), "shop.db") + "?_fk=1&_journal_mode=WAL&_busy_timeout=5000"}
 	if pgtest.Here(t) {
 		server, prefix, _ := strings.Cut(pgtest.Place(t), "&schema_prefix=")
-		pgtest.Psql(t, "CREATE SCHEMA "+prefix)
+		pgtest.Psql(t, server, "CREATE SCHEMA "+prefix)
 		o = owner{driver: "pgx", source: server + "&search_path=" + prefix}
 	}
 	o.foreign = strings.Contains(t.Name()+"/", "/"+onForeign+"/")

@@ -51,11 +51,22 @@ func Server(t testing.TB) string {
 	return "postgres://postgres@/postgres?host=" + folder
 }
 
+// together is how many places share a database. What Atlas asks of a catalog takes as long as the
+// catalog has schemas, seconds for hundreds of them; a database of its own for each costs more.
+const together = 16
+
+// databases are those of the places: a *sync.Once by name.
+var databases sync.Map
+
 // Place returns the URL of a place of the test's own on the server, as the setting
 // `database` takes it: no other test's sets are in it.
 func Place(t testing.TB) string {
 	t.Helper()
-	return fmt.Sprintf("%s&schema_prefix=t%d", Server(t), count.Add(1))
+	n := count.Add(1)
+	name := fmt.Sprintf("places%d", n/together)
+	first, _ := databases.LoadOrStore(name, &sync.Once{})
+	first.(*sync.Once).Do(func() { Psql(t, Server(t), "CREATE DATABASE "+name) })
+	return fmt.Sprintf("%s&schema_prefix=t%d", strings.Replace(Server(t), "/postgres?", "/"+name+"?", 1), n)
 }
 
 // Open returns a pool whose connections work in an empty schema of the test's own.
@@ -73,10 +84,12 @@ func Open(t testing.TB) *sql.DB {
 	return db
 }
 
-// Psql runs statements beside the app, as somebody at a terminal would.
-func Psql(t testing.TB, statements ...string) {
+// Psql runs statements beside the app, as somebody at a terminal would: in the database of the
+// server, or in that of a place.
+func Psql(t testing.TB, at string, statements ...string) {
 	t.Helper()
-	db, err := sql.Open("pgx", Server(t))
+	at, _, _ = strings.Cut(at, "&schema_prefix=")
+	db, err := sql.Open("pgx", at)
 	if err != nil {
 		t.Fatal(err)
 	}

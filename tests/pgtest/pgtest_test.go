@@ -25,7 +25,7 @@ func TestPlacesAreIsolated(t *testing.T) {
 // killed.
 func TestServerEndsWithProcess(t *testing.T) {
 	if os.Getenv(child) != "" {
-		Psql(t, "SELECT 1")
+		Psql(t, Server(t), "SELECT 1")
 		_, _ = os.Stdout.WriteString("folder " + folder + "\n")
 		time.Sleep(time.Minute)
 	}

@@ -49,7 +49,7 @@ func BenchmarkRESTWrites(b *testing.B) {
 					post()
 				}
 				if database == "PostgreSQL" { // as autovacuum does in time: it forgets plans for empty tables
-					pgtest.Psql(b, "ANALYZE")
+					pgtest.Psql(b, at, "ANALYZE")
 				}
 				b.ResetTimer()
 				for range b.N {

@@ -23,7 +23,7 @@ import (
 func database(t testing.TB, statements string) string {
 	t.Helper()
 	name := strings.ToLower(strings.NewReplacer("/", "_", "#", "_").Replace(t.Name()))
-	pgtest.Psql(t, "CREATE DATABASE "+name)
+	pgtest.Psql(t, pgtest.Server(t), "CREATE DATABASE "+name)
 	u, err := url.Parse(pgtest.Server(t))
 	require.NoError(t, err)
 	u.Path = "/" + name

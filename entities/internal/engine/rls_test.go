@@ -43,13 +43,13 @@ func tenantVariable(ctx context.Context, p auth.Principal) context.Context {
 
 // enforce puts row level security on the app's tables in a schema. It holds for
 // their owner too.
-func enforce(t *testing.T, schema string) {
+func enforce(t *testing.T, at, schema string) {
 	for table, own := range map[string]string{
 		"todos": "notes = current_setting('app.tenant', true)",
 		"steps": "EXISTS (SELECT 1 FROM todos t WHERE t.id = todo_steps)",
 	} {
 		pgtest.Psql(
-			t, fmt.Sprintf(`ALTER TABLE %q.%s ENABLE ROW LEVEL SECURITY`, schema, table), fmt.Sprintf(`ALTER TABLE %q.%s FORCE ROW LEVEL SECURITY`, schema, table),
+			t, at, fmt.Sprintf(`ALTER TABLE %q.%s ENABLE ROW LEVEL SECURITY`, schema, table), fmt.Sprintf(`ALTER TABLE %q.%s FORCE ROW LEVEL SECURITY`, schema, table),
 			fmt.Sprintf(`SET search_path TO %q`, schema)+";"+fmt.Sprintf(`CREATE POLICY tenant ON %q.%s USING (%s)`, schema, table, own),
 		)
 	}
@@ -61,19 +61,19 @@ func openRowSecured(t *testing.T, opened bool, opts ...ent.EntitiesOption) *rowS
 	t.Helper()
 	server, prefix, _ := strings.Cut(pgtest.Place(t), "&schema_prefix=")
 	role := prefix + "_role"
-	pgtest.Psql(t, `CREATE ROLE `+role+` LOGIN NOSUPERUSER NOBYPASSRLS`, `GRANT CREATE ON DATABASE postgres TO `+role)
+	pgtest.Psql(t, server, `CREATE ROLE `+role+` LOGIN NOSUPERUSER NOBYPASSRLS`, `DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO `+role+`', current_database()); END $$`)
 	asRole := strings.Replace(server, "postgres://postgres@", "postgres://"+role+"@", 1)
 	out, o, at := &rowSecured{}, entities.Options{Viewer: tenantVariable}, asRole+"&schema_prefix="+prefix+"&pool_max_conns=2"
 	schema := prefix + ".default"
 	if opened {
 		schema = prefix + "_own"
-		pgtest.Psql(t, fmt.Sprintf(`CREATE SCHEMA %q AUTHORIZATION %s`, schema, role))
+		pgtest.Psql(t, server, fmt.Sprintf(`CREATE SCHEMA %q AUTHORIZATION %s`, schema, role))
 		var err error
 		out.pool, err = sql.Open("pgx", asRole+"&search_path="+schema)
 		require.NoError(t, err)
 		out.pool.SetMaxOpenConns(2)
 		require.NoError(t, ent.NewClient(ent.Driver(entsql.OpenDB(dialect.Postgres, out.pool))).Schema.Create(t.Context()))
-		enforce(t, schema)
+		enforce(t, server, schema)
 		o.Open = func(context.Context, string) (dialect.Driver, error) {
 			return entsql.OpenDB(dialect.Postgres, out.pool), nil
 		}
@@ -82,7 +82,7 @@ func openRowSecured(t *testing.T, opened bool, opts ...ent.EntitiesOption) *rowS
 	require.NoError(t, p.Start(t.Context(), journalHost{host{at}, map[string]any{"journal.expose": false}}))
 	t.Cleanup(func() { require.NoError(t, p.Stop(context.Background())) })
 	if !opened {
-		enforce(t, schema)
+		enforce(t, server, schema)
 	}
 	s, err := catalog.NewSnapshot(p.Offer())
 	require.NoError(t, err)

@@ -13,7 +13,7 @@ import (
 
 // A view is left out for what the server says of it. A connection that breaks says nothing of any view.
 func TestOnlyTheServerSaysThatAViewCannotBeRead(t *testing.T) {
-	pgtest.Psql(t, "CREATE DATABASE views")
+	pgtest.Psql(t, pgtest.Server(t), "CREATE DATABASE views")
 	db, err := sql.Open("pgx", strings.Replace(pgtest.Server(t), "/postgres?", "/views?", 1))
 	require.NoError(t, err)
 	defer func() { _ = db.Close() }()
