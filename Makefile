@@ -129,7 +129,7 @@ databases: ## 60 questions over public sample databases, by script and by SQL: m
 soak: setup build ## Long proofs; SOAKTIME is how long 50 clients come and go
 	$(GOTESTSUM) --raw-command -- .ci/unit proofs
 	KOAN_SOAK=$(SOAKTIME) $(GO) test -tags soak -count=1 -timeout 3h -run Soak -v ./tests/e2e
-	KOAN_SOAK=1 $(GO) test -count=1 -timeout 1h ./codemode/internal/language/... # all cases of tests that begin a process each
+	KOAN_SOAK=1 $(GO) test -count=1 -p 1 -timeout 3h $$(git grep -l 'soak\.\(Part\|Rounds\)(' -- '*_test.go' | xargs -n 1 dirname | sort -u | sed 's,^,./,') # all cases and rounds of tests that make some with every change
 	KOAN_SOAK=1 $(GO) test -tags soak -count=1 -timeout 3h -run 'Soak|Every|Equals|Index|DryRuns' -v ./tests/codemode ./entities/internal/read ./entities/internal/engine
 	KOAN_HISTORIES=2500 $(GO) test -count=1 -timeout 3h -run RandomHistories -v ./tests/undo # with and without hooks, on both databases: 10,000
 

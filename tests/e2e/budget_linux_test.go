@@ -15,6 +15,7 @@ import (
 
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/plugins/kit"
+	"github.com/koan-go/koan/tests/soak"
 )
 
 // bulkDomain is the plugin that this test binary is under that name: it returns as
@@ -159,6 +160,7 @@ var ways = []way{
 // TestRunsHoldLittleMemory drives every way by which a script, or who sends it, makes the
 // host hold memory, and looks at the host's most resident bytes.
 func TestRunsHoldLittleMemory(t *testing.T) {
+	soak.Proof(t)
 	t.Parallel()
 	for place, env := range map[string]func(*testing.T) []string{
 		"SQLite": func(*testing.T) []string { return nil }, "PostgreSQL": func(t *testing.T) []string { return onPostgres(t).env },

@@ -32,6 +32,7 @@ import (
 	_ "github.com/koan-go/koan/tests/office/ent/runtime"
 	"github.com/koan-go/koan/tests/office/viewer"
 	"github.com/koan-go/koan/tests/pgtest"
+	"github.com/koan-go/koan/tests/soak"
 )
 
 var worldsSeed = flag.Uint64("worlds.seed", 0, "the one seed of TestWorldsLookAlike; 0 takes several")
@@ -281,9 +282,9 @@ func TestWorldsLookAlike(t *testing.T) {
 	if pgtest.ForEach(t, TestWorldsLookAlike) {
 		return
 	}
-	first, rounds, steps := uint64(1), 12, 24
+	first, rounds, steps := uint64(1), soak.Rounds(4, 12), 24
 	if pgtest.Here(t) {
-		rounds = 2
+		rounds = soak.Rounds(1, 2)
 	}
 	if *worldsSeed != 0 {
 		first, rounds = *worldsSeed, 1

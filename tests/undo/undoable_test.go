@@ -11,6 +11,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/koantest"
 	"github.com/koan-go/koan/tests/pgtest"
+	"github.com/koan-go/koan/tests/soak"
 )
 
 // Where no transaction spans sets, a run whose calls committed to several cannot be undone, and its own
@@ -89,7 +90,7 @@ func TestTheLargestUndoableRunCanBeUndone(t *testing.T) {
 	}
 	const most, batch = 320, 20
 	text := noise(1)
-	for name, c := range map[string]struct{ before, does string }{
+	for name, c := range soak.Part(2, map[string]struct{ before, does string }{
 		"created": {`null`, `for (let i = 0; i < args; i++) SDK.Entities.Todo.upsert({id: "t" + i, title: "t", notes: piece(i, 2000)})`},
 		"new":     {`null`, `for (let i = 0; i < args; i++) SDK.Entities.Todo.create({title: "t", notes: piece(i, 2000)})`},
 		"changed": {
@@ -104,7 +105,7 @@ func TestTheLargestUndoableRunCanBeUndone(t *testing.T) {
 			`args[0] === 0 && SDK.Entities.Label.upsert({name: "l"})`,
 			`const [l] = SDK.Entities.Label.all(); for (let i = 0; i < args; i++) SDK.Entities.Todo.upsert({id: "t" + i, title: "t", labels: [l.id], notes: piece(i, 2000)})`,
 		},
-	} {
+	}) {
 		a := start(t, koantest.Setting{Key: "run.requireUndo", Value: "true"}, koantest.Setting{Key: "run.maxBytes", Value: "1048576"})
 		for i := 0; i < most; i += batch {
 			some := make([]int, batch)

@@ -15,6 +15,7 @@ import (
 	"github.com/koan-go/koan/framework/exposure"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
+	"github.com/koan-go/koan/tests/soak"
 	specimen "github.com/koan-go/koan/tests/specimen/ent"
 )
 
@@ -314,9 +315,9 @@ func TestRightsOfRelationships(t *testing.T) {
 	if forEach(t, TestRightsOfRelationships) {
 		return
 	}
-	rounds := 30
+	rounds := soak.Rounds(10, 30)
 	if postgres(t) {
-		rounds = 8
+		rounds = soak.Rounds(3, 8)
 	}
 	first := uint64(1000)
 	if *rightsSeed != 0 {

@@ -13,6 +13,7 @@ import (
 	"github.com/koan-go/koan/framework/fault"
 	v2 "github.com/koan-go/koan/tests/growth/v2/ent"
 	"github.com/koan-go/koan/tests/race"
+	"github.com/koan-go/koan/tests/soak"
 )
 
 // descriptors counts the process's open files; -1 where the system does not say.
@@ -37,7 +38,8 @@ func TestManySets(t *testing.T) {
 	if forEach(t, TestManySets) {
 		return
 	}
-	const sets, callers = 250, 4
+	const callers = 4
+	sets := soak.Rounds(150, 250)
 	a := start(t, v2.Entities())
 	each := func(from int, do func(set string, n int)) {
 		var group sync.WaitGroup

@@ -21,6 +21,7 @@ import (
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/observe"
 	"github.com/koan-go/koan/tests/fixture/ent"
+	"github.com/koan-go/koan/tests/soak"
 )
 
 // tagsOf are n tags. Some 655,000 are as many as a script can hold; REST could return a million.
@@ -286,7 +287,7 @@ func TestForeignBurdensCanBeChangedAndDeleted(t *testing.T) {
 	}
 	passed := ent.OnClient(func(c *ent.Client) { c.Use(passing) })
 	notes := func(c *ent.TodoCreate) { c.SetNotes(strings.Repeat("n", 9<<19)) }
-	for name, c := range map[string]struct {
+	for name, c := range soak.Part(2, map[string]struct {
 		opts []ent.EntitiesOption
 		set  func(c *ent.TodoCreate)
 		back string
@@ -294,7 +295,7 @@ func TestForeignBurdensCanBeChangedAndDeleted(t *testing.T) {
 		"notes, plain":  {nil, notes, `{"notes":null}`},
 		"notes, hooked": {[]ent.EntitiesOption{passed}, notes, `{"notes":"short"}`},
 		"tags, plain":   {nil, func(c *ent.TodoCreate) { c.SetTags(tagsOf(700_000)) }, `{"tags":[]}`},
-	} {
+	}) {
 		a, ctx := start(t, ent.Entities(c.opts...)), t.Context()
 		a.call("Todo.upsert", `{"model":{"id":"light","title":"light"}}`)
 		beside := a.todosBeside(t)

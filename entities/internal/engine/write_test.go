@@ -317,7 +317,6 @@ func encode(t testing.TB, v any) json.RawMessage {
 }
 
 func TestStoresManyAtOnce(t *testing.T) {
-	race.Detect(t)
 	t.Parallel()
 	if forEach(t, TestStoresManyAtOnce) {
 		return

@@ -203,7 +203,7 @@ func TestAggregateEqualsPlainEvaluation(t *testing.T) {
 	w := newWorld(t, library.Random(g.Rand, 80))
 	db, e := open(t, w.data)
 	rows, kept := 0, 0
-	rounds := soak.Rounds(800, 3000)
+	rounds := soak.Rounds(300, 3000)
 	for range rounds {
 		groups, measures, input := g.columns()
 		all := append(slices.Clone(groups), measures...)

@@ -357,7 +357,7 @@ func TestEngineEqualsPlainEvaluation(t *testing.T) {
 	db, e := open(t, w.data)
 	scan := scanning(t)
 	found := 0
-	rounds := soak.Rounds(400, 1500)
+	rounds := soak.Rounds(160, 1500)
 	for range rounds {
 		q := g.question(w)
 		size, page := 1+g.IntN(20), 1+g.IntN(3)
@@ -414,7 +414,7 @@ func TestCursorsVisitEveryRowOnce(t *testing.T) {
 	w := newWorld(t, library.Random(g.Rand, 60))
 	db, e := open(t, w.data)
 	pages := 0
-	rounds := soak.Rounds(300, 1000)
+	rounds := soak.Rounds(120, 1000)
 	for range rounds {
 		q := g.question(w)
 		more := map[string]any{"pageSize": 1 + g.IntN(9)}

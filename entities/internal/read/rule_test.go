@@ -14,6 +14,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/framework/database/sqltext"
 	"github.com/koan-go/koan/tests/pgtest"
+	"github.com/koan-go/koan/tests/soak"
 )
 
 // ruled is the library for somebody who may read what conditions let through, by
@@ -75,7 +76,8 @@ func TestHiddenRowsMightAsWellNotExist(t *testing.T) {
 			require.NoError(t, conn.Close())
 
 			found := 0
-			for range 200 {
+			rounds := soak.Rounds(80, 200)
+			for range rounds {
 				input := g.reading(w)
 				seen, err := answers(e, whole, asking{rules, library.Dialect(t)}, input)
 				require.NoError(t, err, input)
@@ -84,7 +86,7 @@ func TestHiddenRowsMightAsWellNotExist(t *testing.T) {
 				require.Equal(t, there, seen, input)
 				found += len(seen)
 			}
-			require.Greater(t, found, 10_000)
+			require.Greater(t, found, 50*rounds)
 		})
 	}
 }

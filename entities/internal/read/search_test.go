@@ -92,7 +92,7 @@ func TestIndexFindsWhatScanFinds(t *testing.T) {
 			}
 		}
 	}
-	rounds := soak.Rounds(60, 150)
+	rounds := soak.Rounds(25, 150)
 	compare(rounds)
 	change(t, db, g, insert)
 	compare(2 * rounds)

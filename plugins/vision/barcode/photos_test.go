@@ -113,7 +113,7 @@ func TestPhotos(t *testing.T) {
 
 // TestNoise looks at pictures without codes; KOAN_NOISE is how many.
 func TestNoise(t *testing.T) {
-	n := 35
+	n := 15
 	if s := os.Getenv("KOAN_NOISE"); s != "" {
 		var err error
 		n, err = strconv.Atoi(s)
@@ -129,7 +129,7 @@ func TestNoise(t *testing.T) {
 // TestTrying reads photos of codes that are printed or taken badly: two of each kind; with
 // KOAN_PHOTOS so many, up to 8, and prints the table.
 func TestTrying(t *testing.T) {
-	each := 2
+	each := 1
 	if n := os.Getenv("KOAN_PHOTOS"); n != "" {
 		var err error
 		each, err = strconv.Atoi(n)
@@ -159,7 +159,7 @@ func TestTrying(t *testing.T) {
 
 // Half of a code is none: nothing is made up for what the picture does not show.
 func TestCutOff(t *testing.T) {
-	n := 28
+	n := 12
 	if s := os.Getenv("KOAN_NOISE"); s != "" {
 		var err error
 		n, err = strconv.Atoi(s)

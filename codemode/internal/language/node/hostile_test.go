@@ -63,7 +63,7 @@ var refusedScripts = map[string]string{
 
 func TestHostileScriptsAreRefused(t *testing.T) {
 	t.Parallel()
-	for name, code := range soak.Part(12, refusedScripts) {
+	for name, code := range soak.Part(7, refusedScripts) {
 		t.Run(name, func(t *testing.T) {
 			r, _ := execute(t, job(code))
 			require.NotNil(t, r.Fault, "%s", r.Result)
@@ -135,7 +135,7 @@ func codes(of ...fault.Code) []fault.Code { return of }
 
 func TestHostileScriptsEnd(t *testing.T) {
 	t.Parallel()
-	for name, c := range soak.Part(12, endedScripts) {
+	for name, c := range soak.Part(8, endedScripts) {
 		t.Run(name, func(t *testing.T) {
 			j := job(c.code)
 			j.Limits = wire.Limits{CPUMs: 500}
@@ -173,7 +173,7 @@ var pollutedScripts = map[string]struct{ code, result string }{
 
 func TestChangedBuiltinsReachNoFrame(t *testing.T) {
 	t.Parallel()
-	for name, c := range pollutedScripts {
+	for name, c := range soak.Part(6, pollutedScripts) {
 		t.Run(name, func(t *testing.T) {
 			j := job(c.code)
 			j.Limits = wire.Limits{CPUMs: 5000}
@@ -226,7 +226,7 @@ var leftovers = map[string]struct{ leave, find string }{
 
 func TestNothingReachesTheNextScript(t *testing.T) {
 	t.Parallel()
-	for name, c := range soak.Part(6, leftovers) {
+	for name, c := range soak.Part(4, leftovers) {
 		t.Run(name, func(t *testing.T) {
 			execute(t, job(c.leave)) // which may break the script itself
 			r, _ := execute(t, job(c.find))

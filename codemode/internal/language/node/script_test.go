@@ -12,7 +12,7 @@ import (
 
 func TestResults(t *testing.T) {
 	t.Parallel()
-	for name, c := range soak.Part(14, map[string]struct{ code, result string }{
+	for name, c := range soak.Part(8, map[string]struct{ code, result string }{
 		"an assigned result":          {`globalThis.result = {a: 1}`, `{"a":1}`},
 		"a result by its name":        {`result = 2`, `2`},
 		"the specification's result":  {`globalThis.__codemode_result__ = 3; globalThis.result = 4`, `3`},
@@ -66,7 +66,7 @@ func TestResults(t *testing.T) {
 
 func TestCalls(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
+	for name, c := range soak.Part(12, map[string]struct {
 		code, result string
 		calls        []string
 	}{
@@ -89,7 +89,7 @@ func TestCalls(t *testing.T) {
 		"upstreams":          {`SDK.Servers.github.listIssues({state: "all"})[0].number`, `1`, []string{`upstream::github::list-issues {"state":"all"}`}},
 		"meta":               {"import { __meta__ } from './servers/github/index.js';\n__meta__.tools[0].export", `"listIssues"`, nil},
 		"a call and a timer": {"import { search } from './servers/github/index.js';\nlet n = 0;\nsetTimeout(() => n++, 5);\nconst r = await search({});\n[typeof r.total, n]", `["string",0]`, []string{`start upstream::github::search {}`}},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			r, h := execute(t, job(c.code))
 			require.Nil(t, r.Fault, "%+v", r.Fault)
@@ -101,7 +101,7 @@ func TestCalls(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	for name, c := range soak.Part(15, map[string]struct {
+	for name, c := range soak.Part(9, map[string]struct {
 		code, message string
 		of            fault.Code
 		line, column  int
@@ -178,7 +178,7 @@ func TestFaults(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
+	for name, c := range soak.Part(10, map[string]struct {
 		code string
 		of   string // the code of the diagnostic, "" for none
 		line int
@@ -199,7 +199,7 @@ func TestValidate(t *testing.T) {
 		"an unknown out":       {"SDK.Out.print(1)", wire.DiagnosticUnknownMethod, 1},
 		"a return at the top":  {"return 1", "", 0},
 		"one function, fenced": {"```js\nasync function () { return SDK.Entities.Tudo }\n```", wire.DiagnosticUnknownEntity, 2},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			j := job(c.code)
 			j.Task = wire.Validate
