@@ -28,6 +28,7 @@ type unpacked struct {
 	Unpacked, Valid bool
 	Said            string
 	Platforms       []string
+	Runtimes        map[string]string
 	Listed, Tools   []string
 	Config          struct {
 		Command string
@@ -86,7 +87,7 @@ func TestBundleOfAnApp(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, programs.Build(dir, map[string]string{"pantrypal": "sample-pantrypal", "koan-worker": "cmd/koan-worker", "plugins/vision": "plugins/vision"}))
 	config := filepath.Join(dir, "koan.yaml")
-	require.NoError(t, os.WriteFile(config, []byte("upstreams: { shop: { url: \"http://127.0.0.1:1/\", headers: { Authorization: \"Bearer ${env:SHOP_TOKEN}\" } } }\n"), 0o600))
+	require.NoError(t, os.WriteFile(config, []byte("codeMode: { languages: [javascript, python] }\nupstreams: { shop: { url: \"http://127.0.0.1:1/\", headers: { Authorization: \"Bearer ${env:SHOP_TOKEN}\" } } }\n"), 0o600))
 	out := filepath.Join(dir, "dist")
 	args := []string{"bundle", filepath.Join(dir, "pantrypal"), "--author", "Ann", "--version", "1.2.3", "--config", config, "--out", out, "--ask-data"}
 	var said, errs bytes.Buffer
@@ -100,13 +101,14 @@ func TestBundleOfAnApp(t *testing.T) {
 	require.Equal(t, []any{map[string]any{"name": "SHOP_TOKEN", "isRequired": true, "isSecret": true}}, packed["environmentVariables"])
 
 	data := filepath.Join(dir, "data")
-	u := unpack(t, bundle, `{"shop_token":"not-a-token","data":"`+data+`"}`, "koan_code_execute", `{"code":"SDK.Out.answer([SDK.Entities.Recipe.count(), typeof SDK.Vision.detect])"}`)
+	u := unpack(t, bundle, `{"shop_token":"not-a-token","data":"`+data+`"}`, "koan_code_execute", `{"language":"python","code":"SDK.Out.answer([SDK.Entities.Recipe.count(), callable(SDK.Vision.detect)])"}`)
 	require.Equal(t, u.Listed, u.Tools, "what the manifest lists is what the client gets")
 	require.Contains(t, said.String(), fmt.Sprintf("5 files, %d tools", len(u.Tools)))
 	require.Subset(t, u.Tools, []string{"haul", "koan_code_execute", "tools_call"}) // by which the functions of plugins are called that have no room in the list
 	require.Equal(t, map[string]string{"SHOP_TOKEN": "not-a-token"}, u.Config.Env)
+	require.Equal(t, map[string]string{"python": ">=3.11"}, u.Runtimes)
 	require.False(t, u.Called.IsError, string(u.Called.Body))
-	require.Contains(t, string(u.Called.Body), `"answer":[95,"function"]`)
+	require.Contains(t, string(u.Called.Body), `"answer":[95,true]`)
 	require.DirExists(t, data)
 
 	before, err := os.ReadFile(bundle)

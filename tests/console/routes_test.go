@@ -12,6 +12,7 @@ import (
 	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/koantest"
+	"github.com/koan-go/koan/tests/needs"
 )
 
 // people are callers by their tokens.
@@ -120,6 +121,22 @@ func TestReplayIsForWhoeverMadeTheRun(t *testing.T) {
 	s.as("ann", "PATCH", "/api/todo/1", `{"title":"Another"}`, http.StatusOK)
 	differs := s.as("ann", "POST", at, `{"data":true}`, http.StatusOK)
 	require.Equal(t, false, differs["identical"])
+}
+
+// The page of a plan colours its script as what it is.
+func TestPlanNamesTheLanguageOfItsScript(t *testing.T) {
+	t.Parallel()
+	needs.Program(t, "python3")
+	s := mount(t, byName, koantest.Setting{Key: "approval.mode", Value: "destructive"}, koantest.Setting{Key: "codeMode.languages", Value: "javascript,python"})
+	for name, c := range map[string]struct{ input, language string }{
+		"by default": {`{"code":"SDK.Entities.Todo.delete(\"1\")"}`, "javascript"},
+		"named":      {`{"code":"SDK.Entities.Todo.delete(\"1\")","language":"python"}`, "python"},
+		"fenced":     {`{"code":"` + "```py" + `\nSDK.Entities.Todo.delete(\"1\")\n` + "```" + `"}`, "python"},
+	} {
+		problem := s.as("ann", "POST", "/tools/koan.code.execute", c.input, http.StatusForbidden)
+		plan := problem["error"].(map[string]any)["details"].(map[string]any)["planId"].(string)
+		require.Equal(t, c.language, s.as("ann", "GET", "/api/console/plans/"+plan, "", http.StatusOK)["language"], name)
+	}
 }
 
 func TestPlansAreDecidedByApprovers(t *testing.T) {

@@ -18,6 +18,7 @@ seen.valid = validateManifest(join(folder, "manifest.json"));
 seen.said = said.join("\n");
 const manifest = JSON.parse(readFileSync(join(folder, "manifest.json")));
 seen.platforms = manifest.compatibility.platforms;
+seen.runtimes = manifest.compatibility.runtimes;
 seen.listed = manifest.tools?.map((t) => t.name) ?? [];
 const config = await getMcpConfigForManifest({
   manifest,

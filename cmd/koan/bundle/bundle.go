@@ -26,6 +26,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // Options are the options of `koan bundle`.
@@ -79,7 +81,8 @@ type app struct {
 	repo     string // of GitHub, "" where the module is not from there
 	runs     bool   // on this machine
 	tools    []tool
-	secrets  []string // variables that the configuration file names
+	secrets  []string          // variables that the configuration file names
+	runtimes map[string]string // that its languages need
 	files    []packed
 }
 
@@ -285,6 +288,9 @@ func (a *app) collect() error {
 	for _, m := range variable.FindAllStringSubmatch(string(raw), -1) {
 		a.secrets = append(a.secrets, m[1])
 	}
+	if a.runtimes, err = runtimesOf(raw); err != nil {
+		return fmt.Errorf("--config %s: %w", a.Config, err)
+	}
 	a.files = append(a.files, packed{"server/koan.yaml", a.Config, 0o644})
 	return nil
 }
@@ -343,4 +349,21 @@ func (a *app) pack(out io.Writer, manifest []byte) error {
 		}
 	}
 	return w.Close()
+}
+
+// runtimesOf returns what the languages of scripts that a configuration file lists need of the machine.
+func runtimesOf(config []byte) (map[string]string, error) {
+	var read struct {
+		CodeMode struct{ Languages any } `yaml:"codeMode"`
+	}
+	if err := yaml.Unmarshal(config, &read); err != nil {
+		return nil, err
+	}
+	needed := map[string]string{}
+	for _, language := range regexp.MustCompile(`\w+`).FindAllString(fmt.Sprint(read.CodeMode.Languages), -1) { // a list, or a text with commas
+		if version, ok := runtimes[language]; ok {
+			needed[language] = version
+		}
+	}
+	return needed, nil
 }

@@ -54,8 +54,13 @@ type command struct {
 }
 
 type compatibility struct {
-	Platforms []string `json:"platforms"`
+	Platforms []string          `json:"platforms"`
+	Runtimes  map[string]string `json:"runtimes,omitempty"` // of the machine, beside the binary
 }
+
+// runtimes are the versions of the interpreters that scripts need (CONTRACT section 3a), by the name of
+// the language, which is that of the runtime too.
+var runtimes = map[string]string{"python": ">=3.11", "node": ">=20"}
 
 // setting is what the client asks the user for.
 type setting struct {
@@ -75,7 +80,7 @@ func (a *app) manifest() ([]byte, error) {
 	m := manifest{
 		ManifestVersion: "0.3", Name: a.Name, Version: a.Version, Description: a.About, Author: author{a.Author},
 		ToolsGenerated: true, // what is listed depends on the client and on the configuration
-		License:        a.License, Compatibility: compatibility{[]string{a.platform}}, UserConfig: map[string]setting{},
+		License:        a.License, Compatibility: compatibility{[]string{a.platform}, a.runtimes}, UserConfig: map[string]setting{},
 		Server: server{Type: "binary", EntryPoint: "server/" + name, Config: command{
 			Command: "${__dirname}/server/" + name, Args: slices.Clone(a.Serve), Env: map[string]string{},
 		}},

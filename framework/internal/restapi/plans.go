@@ -1,9 +1,12 @@
 package restapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/koan-go/koan/framework/auth"
@@ -40,6 +43,7 @@ type planText struct {
 	Sample     bool                 `json:"sample,omitempty"` // changes are a part of them
 	Text       string               `json:"text"`
 	Code       string               `json:"code,omitempty"` // of a script, without secrets
+	Language   string               `json:"language,omitempty"`
 }
 
 func summarize(p *approve.Plan) planSummary {
@@ -85,11 +89,29 @@ func (h consoleRoutes) servePlan(w http.ResponseWriter, r *http.Request) {
 	if out.Changes == nil {
 		out.Changes = []store.Change{}
 	}
-	var in struct{ Code string }
+	var in struct{ Code, Language string }
 	if id, err := catalog.ParseID(p.Request.Operation); err == nil && id.Kind == catalog.KindCode && json.Unmarshal(p.Request.Input, &in) == nil {
 		out.Code, _ = h.opts.Engine.Redactor().Text(in.Code)
+		if out.Language = cmp.Or(in.Language, fencedLanguage(in.Code)); out.Language == "" {
+			out.Language = slices.Concat(languagesOf(h.view(by).Operation(id)), []string{"javascript"})[0]
+		}
 	}
 	h.respondJSON(w, r, out)
+}
+
+// fencedLanguage returns the language that the code fence around a script names, "" if there is none.
+func fencedLanguage(code string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(code), "\n")
+	name, fenced := strings.CutPrefix(line, "```")
+	switch name = strings.ToLower(strings.TrimSpace(name)); {
+	case !fenced:
+		return ""
+	case name == "py":
+		return "python"
+	case name == "js", name == "ts":
+		return "javascript"
+	}
+	return name
 }
 
 // serveApprove serves POST /api/console/plans/ID/approve: the plan is applied, and the result is

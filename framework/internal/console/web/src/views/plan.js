@@ -62,7 +62,7 @@ export function Plan({ args: [id] }) {
     ${p.call && html`<section class="panel bad" aria-label="Call outside"><h2>Calls <code>${p.call.tool}</code></h2><p>${p.call.inside ? "A rule asks for approval of this call." : "It has an effect outside that cannot be undone."}</p><${JSONText} value=${p.call.input} label="Input of the call" />
       ${p.call.carries?.map((c) => html`<p>Its input has text of <strong>${c.source}</strong>, which nobody vouches for: <q>${c.text}</q></p>`)}</section>`}
     <section aria-label="Changes"><h2>${p.call ? "Changed so far, not committed yet" : "What it changes"}</h2>${p.sample && html`<p><strong>A sample of ${changes.length} of ${p.changeCounts.reduce((n, c) => n + c.created + c.updated + c.deleted, 0)} rows.</strong> Approving is for all of them. They are made and compared again when the plan is applied, and if one differs, nothing is committed.</p>`}<${Changes} changes=${changes} /></section>
-    ${p.code && html`<details><summary>The script</summary><${Code} text=${p.code} label="Script of the plan" /></details>`}
+    ${p.code && html`<details><summary>The script</summary><${Code} text=${p.code} language=${p.language} label="Script of the plan" /></details>`}
     <details><summary>As a text</summary><pre class="json" tabindex="0" role="region" aria-label="The plan as a text">${p.text}</pre></details>
     <${FaultText} fault=${missing.value ? null : fault.value} seek />
     ${open && html`<div class="decide" role="group" aria-label="Decision"><button class="danger" disabled=${busy.value} onClick=${() => (denying.value = true)}>Deny</button><button class="primary" disabled=${busy.value} onClick=${() => decide("approve")}>Approve</button></div>`}
