@@ -85,7 +85,7 @@ var endedScripts = map[string]struct {
 	"a loop in toString of an error":  {"throw { toString() { for (;;); } }", codes(fault.Timeout)},
 	"a loop in a message":             {"throw Object.defineProperty(new Error(), 'message', { get() { for (;;); } })", codes(fault.Timeout)},
 	"a message that fails":            {"throw { toString() { throw this } }", codes(fault.JavaScriptError)},
-	"listeners of the end that loop":  {"process.on('exit', () => { for (;;); });\nprocess.on('beforeExit', () => { for (;;); });\n1", codes("")},
+	"listeners of the end that loop":  {"process.on('exit', () => { for (;;); });\nprocess.on('beforeExit', () => { for (;;); });\n1", codes(fault.Timeout)},
 	"a loop in another context":       {"import vm from 'node:vm';\nvm.runInNewContext('for (;;);')", codes(fault.Timeout)},
 	"a loop in WebAssembly":           {"const code = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 7, 5, 1, 1, 102, 0, 0, 10, 9, 1, 7, 0, 3, 64, 12, 0, 11, 11]);\nnew WebAssembly.Instance(new WebAssembly.Module(code)).exports.f()", codes(fault.Timeout)},
 	"memory of WebAssembly":           {"const all = [];\nfor (;;) { const m = new WebAssembly.Memory({ initial: 100 }); new Uint8Array(m.buffer).fill(1); all.push(m) }", codes(fault.MemoryExceeded, fault.JavaScriptError, fault.Timeout)},

@@ -176,6 +176,41 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// What a script has listen for the end of its process runs as part of it, however it ends.
+func TestListenersAtTheEnd(t *testing.T) {
+	t.Parallel()
+	const later = "process.on('exit', (status) => console.log('exit', status, SDK.Entities.Todo.count()));\n"
+	for name, c := range map[string]struct {
+		code, result, fault string
+		logs                []string
+	}{
+		"a value":                 {later + "1", "1", "", []string{"info: exit 0 2"}},
+		"process.exit":            {later + "globalThis.result = 1; process.exit()", "1", "", []string{"info: exit 0 2"}},
+		"another status":          {later + "process.exit(3)", "", "the script ended with the status 3", []string{"info: exit 3 2"}},
+		"an exit code":            {later + "process.exitCode = 4", "", "the script ended with the status 4", []string{"info: exit 4 2"}},
+		"an exception":            {later + "null.x", "", "TypeError: Cannot read properties of null (reading 'x')", []string{"info: exit 1 2"}},
+		"a rejection":             {later + "Promise.reject(new Error('no')); 1", "", "Error: no", []string{"info: exit 1 2"}},
+		"one that throws":         {"process.on('exit', () => { throw new Error('at the end') }); 1", "", "Error: at the end", nil},
+		"one that exits":          {"process.on('exit', () => process.exit(5)); 1", "", "the script ended with the status 5", nil},
+		"one that fails it":       {"process.on('exit', () => { process.exitCode = 6 }); 1", "", "the script ended with the status 6", nil},
+		"taken back":              {"const f = () => console.log('no'); process.on('exit', f); process.off('exit', f); 1", "1", "", nil},
+		"beforeExit":              {"process.on('beforeExit', () => console.log('before'));\n" + later + "1", "1", "", []string{"info: before", "info: exit 0 2"}},
+		"beforeExit that goes on": {"process.once('beforeExit', async () => { await new Promise((ok) => setTimeout(ok, 5)); globalThis.result = 7 });\n1", "7", "", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, h := execute(t, job(c.code))
+			if c.fault == "" {
+				require.Nil(t, r.Fault, "%+v", r.Fault)
+			} else {
+				require.NotNil(t, r.Fault)
+				require.Contains(t, r.Fault.Message, c.fault)
+			}
+			require.Equal(t, c.result, string(r.Result))
+			require.Equal(t, c.logs, h.logs)
+		})
+	}
+}
+
 func TestValidate(t *testing.T) {
 	t.Parallel()
 	for name, c := range soak.Part(10, map[string]struct {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -134,6 +135,41 @@ func TestFaults(t *testing.T) {
 			if c.column > 0 {
 				require.Equal(t, c.column, r.Fault.Column, "%+v", r.Fault)
 			}
+		})
+	}
+}
+
+// What a script leaves for its end runs as part of it, the last first, however it ends.
+func TestFunctionsAtExit(t *testing.T) {
+	t.Parallel()
+	const later = "import atexit, sys\natexit.register(lambda: print('last', SDK.Entities.Todo.count()))\natexit.register(print, 'first')\n"
+	for name, c := range map[string]struct {
+		code, result, fault string
+		logs                []string
+	}{
+		"a value":          {later + "1", "1", "", []string{"info: first", "info: last 2"}},
+		"sys.exit(0)":      {later + "result = 1\nsys.exit(0)", "1", "", []string{"info: first", "info: last 2"}},
+		"another status":   {later + "sys.exit(3)", "", "the script ended with the status 3", []string{"info: first", "info: last 2"}},
+		"an exception":     {later + "1 / 0", "", "ZeroDivisionError: division by zero", []string{"info: first", "info: last 2"}},
+		"one that fails":   {later + "@atexit.register\ndef fails():\n    return 1 / 0\n1", "1", "", []string{"warn: An exception was ignored in line 6: ZeroDivisionError: division by zero", "info: first", "info: last 2"}},
+		"taken back":       {"import atexit\nf = atexit.register(lambda: print('no'))\natexit.unregister(f)\n1", "1", "", nil},
+		"one without end":  {"import atexit\n@atexit.register\ndef loop():\n    while True: pass\n1", "", "the script used more than 300 ms of CPU time", nil},
+		"weakref.finalize": {"import weakref\nclass A: pass\na = A()\nweakref.finalize(a, print, 'gone')\n1", "1", "", []string{"info: gone"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := job(c.code)
+			if name == "one without end" {
+				j.Limits = wire.Limits{CPUMs: 300}
+			}
+			r, h := execute(t, j)
+			if c.fault == "" {
+				require.Nil(t, r.Fault, "%+v", r.Fault)
+			} else {
+				require.NotNil(t, r.Fault)
+				require.Contains(t, r.Fault.Message, c.fault)
+			}
+			require.Equal(t, c.result, string(r.Result))
+			require.Equal(t, c.logs, h.logs)
 		})
 	}
 }

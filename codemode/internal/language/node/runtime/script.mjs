@@ -15,6 +15,8 @@ import { build } from "./sdk.mjs";
 import { Servers, writeCommon } from "./servers.mjs";
 import { SCRIPT } from "./session.mjs";
 
+// As they are before a script changes them.
+const emit = process.emit.bind(process), listenerCount = process.listenerCount.bind(process);
 const NAME = /^[\p{L}$_][\p{L}\p{M}\p{Nd}$_]*$/u;
 const RESULT = "__codemode_result__";
 
@@ -63,6 +65,8 @@ class Execution {
   #hook = new Hook();
   #rejected = new Map(); // what promises that nothing handles were rejected with
   #settled = false;
+  #emptied = false; // beforeExit was emitted for the script
+  #left = false; // exit was
   #value = undefined;
 
   constructor(session, stage) {
@@ -113,7 +117,7 @@ class Execution {
     this.#stage.output.serve(session);
     const leave = (status = process.exitCode ?? 0) => {
       this.#stage.output.flush();
-      if (Number(status) !== 0) session.finishWith(session.fault("javascript_error", `the script ended with the status ${String(status).slice(0, 200)}`), new Error());
+      if (Number(status) !== 0) this.#leaveWith(status, new Error());
       process.exitCode = 0;
       this.#finish(this.#assigned());
     };
@@ -156,8 +160,13 @@ class Execution {
     this.#stage.output.flush();
     for (const reason of this.#rejected.values()) this.#fail(reason);
     if (!this.#settled) this.#session.finishWith(this.#session.fault("never_settled", "the script waits for something that never happens"));
+    if (!this.#emptied && listenerCount("beforeExit") > 1) { // those of the script come after this one
+      this.#emptied = true;
+      setImmediate(() => {});
+      return;
+    }
     const status = process.exitCode ?? 0;
-    if (Number(status) !== 0) this.#session.finishWith(this.#session.fault("javascript_error", `the script ended with the status ${String(status).slice(0, 200)}`));
+    if (Number(status) !== 0) this.#leaveWith(status);
     this.#servers.warnOfOpen();
     const assigned = this.#assigned();
     if (assigned instanceof Promise && assigned !== this.#value) {
@@ -189,10 +198,32 @@ class Execution {
     } catch (e) {
       this.#fail(e);
     }
+    this.#exit(0);
     this.#session.finish({ result });
   }
 
+  /** #exit emits the last event of the process, once: its listeners run as part of the script. */
+  #exit(status) {
+    if (this.#left) return;
+    this.#left = true;
+    process.exitCode = status;
+    try {
+      emit("exit", status);
+    } catch (e) {
+      this.#fail(e);
+    }
+    this.#stage.output.flush();
+    if (status === 0 && Number(process.exitCode ?? 0) !== 0) this.#leaveWith(process.exitCode);
+  }
+
+  /** #leaveWith ends a script that ended itself with a status other than 0, at the place where at was made. */
+  #leaveWith(status, at) {
+    this.#exit(status);
+    this.#session.finishWith(this.#session.fault("javascript_error", `the script ended with the status ${String(status).slice(0, 200)}`), at);
+  }
+
   #fail(e) {
+    this.#exit(1);
     this.#stage.output.flush();
     if (e?.code === "MODULE_NOT_FOUND" || e?.code === "ERR_MODULE_NOT_FOUND" || e?.code === "ERR_UNKNOWN_BUILTIN_MODULE") {
       this.#session.finishWith(absent(this.#session, String(/'([^']*)'/.exec(e.message)?.[1] ?? e.message), []), e);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import builtins
 import importlib.abc
 import inspect
@@ -10,7 +11,7 @@ import linecache
 import signal
 import sys
 import types
-from typing import Any
+from typing import Any, NoReturn
 
 import koan
 from koan.errors import KoanError, ModuleUnavailableError
@@ -70,16 +71,20 @@ def run(session: Session) -> None:
         execution = _Execution(session, calls, program)
         value = execution.value()
         execution.leave()
-        output.flush()
-        session.finish(outcome(session, value))
+        end(session, outcome(session, value))
     except SystemExit as e:
-        output.flush()
         if e.code is not None and e.code != 0:
-            session.exited(e)
-        session.finish(outcome(session, _assigned(sys.modules["__main__"].__dict__)))
+            end(session, {"fault": session.fault_of_exit(e)})
+        end(session, outcome(session, _assigned(sys.modules["__main__"].__dict__)))
     except BaseException as e:
-        output.flush()
-        session.finish({"fault": session.fault_of(e)})
+        end(session, {"fault": session.fault_of(e)})
+
+
+def end(session: Session, result: dict[str, Any]) -> NoReturn:
+    """Run the functions that atexit knows, as part of the script, and end the process. An error in one is logged."""
+    atexit._run_exitfuncs()
+    output.flush()
+    session.finish(result)
 
 
 def outcome(session: Session, value: Any) -> dict[str, Any]:

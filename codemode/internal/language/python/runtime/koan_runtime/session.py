@@ -133,13 +133,13 @@ class Session:
             fault["column"] = len(text.encode("utf-8", "replace")[:utf8_column].decode("utf-8", "ignore")) + 1
         fault["source"] = text.strip()[:200]
 
-    def exited(self, end: SystemExit) -> NoReturn:
-        """End a script that ended itself with a status other than 0."""
+    def fault_of_exit(self, end: SystemExit) -> dict[str, Any]:
+        """Return the fault of a script that ended itself with a status other than 0."""
         status = int(end.code) if isinstance(end.code, int) else 1
         text = "" if isinstance(end.code, int) else f": {str(end.code)[:_MAX_MESSAGE]}"
         fault = self.fault("script_error", f"the script ended with the status {status}{text}")
         self._locate(fault, end.__traceback__)
-        self.finish({"fault": clipped(fault)})
+        return clipped(fault)
 
     def fault_of(self, error: BaseException) -> dict[str, Any]:
         """Return the fault of an error that the script did not catch. A group of faults of calls is the first of them."""
