@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -64,17 +65,26 @@ func gatewayArgs(args []string) []string {
 }
 
 // installCommand is `koan gateway install`, which is what a person without an app wants, under
-// a shorter name.
+// a shorter name. With a database or schemas it installs what serves these, which the gateway would not.
 func installCommand(status *int) *cobra.Command {
 	return &cobra.Command{
 		Use:                "install CLIENT",
-		Short:              "Put the gateway into an MCP client, in front of the servers that it has (--gateway)",
+		Short:              "Put the gateway into an MCP client, in front of the servers that it has (--gateway), or with --database or --schema what serves these",
 		DisableFlagParsing: true,
 		RunE: func(_ *cobra.Command, args []string) error {
 			app := gateway()
 			app.Command = "koan"
+			if slices.ContainsFunc(args, namesData) {
+				app = databaseApp()
+			}
 			*status = framework.Run(app, append([]string{"install"}, args...))
 			return nil
 		},
 	}
+}
+
+// namesData reports whether an argument is a flag that names what `koan serve` serves.
+func namesData(arg string) bool {
+	name, _, _ := strings.Cut(arg, "=")
+	return name == "--database" || name == "--schema"
 }
