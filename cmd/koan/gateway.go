@@ -28,8 +28,9 @@ func gateway() framework.App {
 // gatewayCommand passes everything after `koan gateway` to that app.
 func gatewayCommand(status *int) *cobra.Command {
 	return &cobra.Command{
-		Use:   "gateway [--mcp-config FILE] [--http ADDR] | check | list | COMMAND",
-		Short: "Serve code mode over the MCP servers that you have",
+		Use:        "gateway [--mcp-config FILE] [--http ADDR] | check | list | COMMAND",
+		SuggestFor: []string{"check", "list"},
+		Short:      "Serve code mode over the MCP servers that you have",
 		Long: `Serves code mode over other MCP servers: those of a file as Claude, Cursor or VS Code
 write it (--mcp-config), and those of koan.yaml (upstreams.<id>). A model sends one script
 that calls as many of their tools as it needs.
