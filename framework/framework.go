@@ -33,6 +33,7 @@ type Options struct {
 	// OneShot says that the app is started for one command and ends with it: nothing is started
 	// ahead of its use, no worker for a second script and no process of a plugin that is known.
 	OneShot bool
+	again   catalog.Again // how the command that starts the app was called
 }
 
 // Instance is a running app.

@@ -21,8 +21,8 @@ func Run(app App, args []string) int {
 	app = app.assemble()
 	return cli.Main(cli.App{
 		Name: app.Name, Command: cmp.Or(app.Command, app.Name), Version: app.Version, Description: app.Description, Settings: app.Settings(),
-		Boot: func(ctx context.Context, src config.Source, oneShot bool) (cli.Instance, error) {
-			i, err := New(ctx, app, Options{Config: Source(src), OneShot: oneShot})
+		Boot: func(ctx context.Context, src config.Source, how cli.Start) (cli.Instance, error) {
+			i, err := New(ctx, app, Options{Config: Source(src), OneShot: how.OneShot, again: how.Again})
 			if err != nil {
 				return nil, err
 			}

@@ -50,7 +50,7 @@ func newParticipants(s *setup, engine *run.Engine) participants {
 	p := participants{
 		tapes:    replay.New(engine, s.tapeOptions()),
 		keys:     once.New(once.Options{Lease: s.values.Duration("run.keyLeaseMs"), Retention: retention, ReplyBytes: s.values.Int("run.keyMaxBytes"), Log: s.log}),
-		guard:    approve.New(engine, approve.Options{Settings: approvals(s.values), Command: cmp.Or(s.app.Command, s.app.Name), KeyRetention: retention, Log: s.log}),
+		guard:    approve.New(engine, approve.Options{Settings: approvals(s.values), Command: cmp.Or(s.app.Command, s.app.Name), Again: s.again, KeyRetention: retention, Log: s.log}),
 		undos:    &undo.Undos{},
 		journal:  record.New(record.Options{Redactor: s.redactor, ToolVersion: s.app.Version}).Add(journal.Log{Logger: s.log}),
 		underway: live.New(),

@@ -30,6 +30,7 @@ type setup struct {
 	level    slog.LevelVar // of log, where the app made it
 	testing  bool
 	oneShot  bool
+	again    catalog.Again
 	redactor *journal.Redactor
 	secrets  secrets
 	sealer   *seal.Sealer // of what clients keep
@@ -47,7 +48,7 @@ func newSetup(app App, o Options) (*setup, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &setup{app: app, source: source, values: values, log: o.Log, testing: o.Testing, oneShot: o.OneShot}
+	s := &setup{app: app, source: source, values: values, log: o.Log, testing: o.Testing, oneShot: o.OneShot, again: o.again}
 	s.level.Set(level(values))
 	if s.log == nil {
 		s.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: &s.level}))

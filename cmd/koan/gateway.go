@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,8 +28,9 @@ func gateway() framework.App {
 // gatewayCommand passes everything after `koan gateway` to that app.
 func gatewayCommand(status *int) *cobra.Command {
 	return &cobra.Command{
-		Use:   "gateway [--mcp-config FILE] [--http ADDR] | check | list | COMMAND",
-		Short: "Serve code mode over the MCP servers that you have",
+		Use:        "gateway [--mcp-config FILE] [--http ADDR] | check | list | COMMAND",
+		SuggestFor: []string{"check", "list"},
+		Short:      "Serve code mode over the MCP servers that you have",
 		Long: `Serves code mode over other MCP servers: those of a file as Claude, Cursor or VS Code
 write it (--mcp-config), and those of koan.yaml (upstreams.<id>). A model sends one script
 that calls as many of their tools as it needs.
@@ -64,17 +66,26 @@ func gatewayArgs(args []string) []string {
 }
 
 // installCommand is `koan gateway install`, which is what a person without an app wants, under
-// a shorter name.
+// a shorter name. With a database or schemas it installs what serves these, which the gateway would not.
 func installCommand(status *int) *cobra.Command {
 	return &cobra.Command{
 		Use:                "install CLIENT",
-		Short:              "Put the gateway into an MCP client, in front of the servers that it has (--gateway)",
+		Short:              "Put the gateway into an MCP client, in front of the servers that it has (--gateway), or with --database or --schema what serves these",
 		DisableFlagParsing: true,
 		RunE: func(_ *cobra.Command, args []string) error {
 			app := gateway()
 			app.Command = "koan"
+			if slices.ContainsFunc(args, namesData) {
+				app = databaseApp()
+			}
 			*status = framework.Run(app, append([]string{"install"}, args...))
 			return nil
 		},
 	}
+}
+
+// namesData reports whether an argument is a flag that names what `koan serve` serves.
+func namesData(arg string) bool {
+	name, _, _ := strings.Cut(arg, "=")
+	return name == "--database" || name == "--schema"
 }

@@ -3,6 +3,8 @@ package catalog
 import (
 	"context"
 	"io"
+	"regexp"
+	"strings"
 )
 
 // Commander is a provider with commands of its own on the app's command line. Commands is
@@ -47,6 +49,49 @@ type Invocation struct {
 	// ListBytes starts the app, and returns how many bytes its tools/list has for a client
 	// that understands code mode.
 	ListBytes func(ctx context.Context) (int, error)
+}
+
+// Again is how a command of an app is typed so that it works on what a process of the app serves: with the
+// configuration and in the folder of that process. The zero value is a command alone.
+type Again struct {
+	Program   string   // in place of the command's first word, "" for that word
+	Variables []string // NAME=value
+	Flags     []string // --name, value
+}
+
+// Typed returns a command line for a shell. The words have no flags that would take the next word.
+func (a Again) Typed(command, words string) string {
+	var line []string
+	for _, v := range a.Variables {
+		name, value, _ := strings.Cut(v, "=")
+		line = append(line, name+"="+ShellWord(value))
+	}
+	if a.Program != "" {
+		_, rest, _ := strings.Cut(command, " ")
+		command = ShellWord(a.Program) + " " + rest
+	}
+	line = append(line, command, words)
+	for _, f := range a.Flags {
+		line = append(line, ShellWord(f))
+	}
+	return strings.Join(line, " ")
+}
+
+// plainWord is what a shell takes as it is.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+
+// ShellWord quotes a word for a shell. Control characters, which a terminal would act upon, are left out.
+func ShellWord(word string) string {
+	word = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, word)
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // Printer writes for people: aligned, coloured on a terminal, plain in a pipe.

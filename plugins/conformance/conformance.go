@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"strings"
 	"time"
@@ -130,6 +131,8 @@ func (c *checker) start(ctx context.Context, path string) bool {
 // handshakeHint is what to do about a start that has failed.
 func handshakeHint(err error) string {
 	switch text := err.Error(); {
+	case errors.Is(err, fs.ErrNotExist):
+		return "Name the plugin that was built, such as bin/plugins/NAME: `make build`, or `go build -o bin/plugins/NAME ./plugins/NAME`."
 	case strings.Contains(text, "contract version"):
 		return fmt.Sprintf("Answer with the contract version that is in PLUGIN_PROTOCOL_VERSIONS: %d.", wire.ContractVersion)
 	case strings.Contains(text, "Unrecognized remote plugin message"), strings.Contains(text, "not understood"):

@@ -140,7 +140,7 @@ func (s *faults) advice(why error) string {
 func shellCommand(words []string) string {
 	var out []string
 	for _, w := range words {
-		out = append(out, shellWord(w))
+		out = append(out, catalog.ShellWord(w))
 	}
 	return strings.Join(out, " ")
 }

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -122,10 +121,10 @@ func (c *Config) upstream() (*signin.Upstream, error) {
 func (s *faults) loginCommand(user string, scopes []string) string {
 	words := []string{"upstream", "login", s.cfg.ID}
 	if user != localUser && user != "" {
-		words = append(words, "--user", shellWord(user))
+		words = append(words, "--user", catalog.ShellWord(user))
 	}
 	for _, scope := range scopes {
-		words = append(words, "--scope", shellWord(scope))
+		words = append(words, "--scope", catalog.ShellWord(scope))
 	}
 	return s.people.typed(words...)
 }
@@ -137,26 +136,9 @@ func (s *faults) checkCommand() string { return s.people.typed("upstream", "chec
 func (p *people) typed(words ...string) string {
 	words = append([]string{p.command}, words...)
 	if p.clientFile != "" {
-		words = append(words, "--"+clientFileKey, shellWord(p.clientFile))
+		words = append(words, "--"+clientFileKey, catalog.ShellWord(p.clientFile))
 	}
 	return strings.Join(words, " ")
-}
-
-// plainWord is what a shell takes as it is.
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
-
-// shellWord quotes a word for a shell: scopes and subjects are what others say.
-func shellWord(word string) string {
-	word = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return -1
-		}
-		return r
-	}, word)
-	if plainWord.MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // howToSignIn is the hint for a user.

@@ -192,3 +192,36 @@ func FuzzExpose(f *testing.F) {
 		}
 	})
 }
+
+// What is added to a file stands as far in as what is beside it, whatever gofmt would do to the file.
+func TestAddExtensionKeepsIndentation(t *testing.T) {
+	const crlf = "package main\n\nimport (\n\t\"log\"\n\n\t\"entgo.io/ent/entc\"\n)\n\nfunc main() {\n\tlog.Fatal(entc.Generate(\"a\", nil,\n\t\tentc.FeatureNames(\"x\"),\n\t))\n}\n"
+	for name, c := range map[string]struct{ src, want string }{
+		"spaces": {
+			"package main\n\nimport (\n    \"entgo.io/ent/entc\" // code\n    \"log\"\n)\n\nfunc main() {\n    log.Fatal(entc.Generate(\"a\", nil,\n        entc.FeatureNames(\"x\"),\n    ))\n}\n",
+			"package main\n\nimport (\n    \"entgo.io/ent/entc\" // code\n    \"github.com/koan-go/koan/entities/entgen\"\n    \"log\"\n)\n\nfunc main() {\n    log.Fatal(entc.Generate(\"a\", nil,\n        entc.FeatureNames(\"x\"),\n        entc.Extensions(entgen.New()),\n    ))\n}\n",
+		},
+		"tabs, not formatted": {
+			"package main\n\nimport (\n\t\"log\"\n\n\t\"entgo.io/ent/entc\"\n)\n\nfunc main( ) {\n\tlog.Fatal(entc.Generate(\"a\", nil))\n}\n",
+			"package main\n\nimport (\n\t\"log\"\n\n\t\"entgo.io/ent/entc\"\n\t\"github.com/koan-go/koan/entities/entgen\"\n)\n\nfunc main( ) {\n\tlog.Fatal(entc.Generate(\"a\", nil, entc.Extensions(entgen.New())))\n}\n",
+		},
+		"CRLF, formatted otherwise": {
+			strings.ReplaceAll(crlf, "\n", "\r\n"),
+			strings.ReplaceAll(strings.NewReplacer("entc\"\n)", "entc\"\n\t\"github.com/koan-go/koan/entities/entgen\"\n)", "\"x\"),\n", "\"x\"),\n\t\tentc.Extensions(entgen.New()),\n").Replace(crlf), "\n", "\r\n"),
+		},
+		"a group on one line": {
+			"package main\n\nimport (\"log\"; \"entgo.io/ent/entc\")\n\nfunc main() { log.Fatal(entc.Generate(\"a\", nil)) }\n",
+			"package main\n\nimport (\"log\"; \"entgo.io/ent/entc\"; \"github.com/koan-go/koan/entities/entgen\")\n\nfunc main() { log.Fatal(entc.Generate(\"a\", nil, entc.Extensions(entgen.New()))) }\n",
+		},
+		"imports on one line": {
+			"package main\n\nimport \"entgo.io/ent/entc\"; import \"log\"\n\nfunc main() { log.Fatal(entc.Generate(\"a\", nil)) }\n",
+			"package main\n\nimport \"entgo.io/ent/entc\"; import \"github.com/koan-go/koan/entities/entgen\"; import \"log\"\n\nfunc main() { log.Fatal(entc.Generate(\"a\", nil, entc.Extensions(entgen.New()))) }\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, err := addExtension("entc.go", []byte(c.src))
+			require.NoError(t, err)
+			require.Equal(t, c.want, string(out))
+		})
+	}
+}

@@ -149,8 +149,15 @@ func apply(src []byte, edits []edit) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if was, err := format.Source(src); err != nil || !bytes.Equal(was, src) {
+	plain := bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n")) // gofmt takes any line ends, and makes these
+	if was, err := format.Source(src); err != nil || !bytes.Equal(was, plain) {
 		return b.Bytes(), err
 	}
-	return formatted, nil
+	switch crlf := bytes.Count(src, []byte("\r\n")); crlf {
+	case 0:
+		return formatted, nil
+	case bytes.Count(src, []byte("\n")):
+		return bytes.ReplaceAll(formatted, []byte("\n"), []byte("\r\n")), nil
+	}
+	return b.Bytes(), nil // both kinds
 }

@@ -93,16 +93,33 @@ func imported(tf *token.File, src []byte, f *ast.File, pkg, beside string, free 
 		}
 	}
 	if first {
-		line = "\nimport " + line
+		return name, []edit{besideOrBelow(src, tf.Offset(at), "\n", "import "+line)}
 	}
-	return name, []edit{importEdit(src, tf.Offset(at), line, grouped || first)}
+	return name, []edit{importEdit(src, tf.Offset(at), line, grouped)}
 }
 
+// importEdit puts an import below the one that ends at an offset, as far in as that one.
 func importEdit(src []byte, at int, line string, grouped bool) edit {
 	if !grouped {
 		line = "import " + line
 	}
-	return linesBelow(src, at, line+"\n")
+	return besideOrBelow(src, at, indentation(src, at), line)
+}
+
+// besideOrBelow puts code below the line that ends at an offset, behind what comes before it there; on that
+// line, where more code stands behind the offset.
+func besideOrBelow(src []byte, at int, before, code string) edit {
+	rest, _, _ := bytes.Cut(src[at:], []byte("\n"))
+	if rest = bytes.TrimSpace(rest); len(rest) > 0 && !bytes.HasPrefix(rest, []byte("//")) {
+		return edit{at: at, text: "; " + code}
+	}
+	return linesBelow(src, at, before+code+"\n")
+}
+
+// indentation returns the spaces and tabs with which the line of an offset begins.
+func indentation(src []byte, at int) string {
+	line := src[bytes.LastIndexByte(src[:at], '\n')+1 : at]
+	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }
 
 // linesBelow puts lines below the one that ends at an offset, save for a comment.
@@ -136,7 +153,11 @@ func appended(tf *token.File, src []byte, list []ast.Expr, open, end token.Pos, 
 	if len(bytes.TrimSpace(src[line:at])) > 0 {
 		return edit{at: at, text: text}
 	}
-	return edit{at: line, text: "\t" + text + ",\n"}
+	in := indentation(src, at) + "\t"
+	if len(list) > 0 && tf.Line(last) > tf.Line(open) {
+		in = indentation(src, tf.Offset(last))
+	}
+	return edit{at: line, text: in + text + ",\n"}
 }
 
 // generateCall returns the call of entc.Generate in a file, nil if there is none.

@@ -75,7 +75,7 @@ type App struct {
 	Version     string
 	Description string
 	Settings    []catalog.Setting
-	Boot        func(ctx context.Context, src config.Source, oneShot bool) (Instance, error)
+	Boot        func(ctx context.Context, src config.Source, how Start) (Instance, error)
 	// Diagnose returns the checks of `doctor`, also of an app that does not start.
 	Diagnose func(ctx context.Context, src config.Source) ([]catalog.Check, error)
 	// Commands are the providers' own; Configure checks the configuration for them
@@ -86,6 +86,12 @@ type App struct {
 	// CheckServers reports why the app would not read a file of --mcp-config.
 	CheckServers func(v catalog.Values, servers []byte) error
 	Process
+}
+
+// Start is how a command starts the app.
+type Start struct {
+	OneShot bool          // for this command alone
+	Again   catalog.Again // for hints that name another command of the app
 }
 
 // Install is how clients are told of an app.
@@ -330,7 +336,7 @@ func (c *invocation) source(defaults map[string]string) config.Source {
 
 // boot starts the app with the configuration of the command line.
 func (c *invocation) boot(ctx context.Context, defaults map[string]string, oneShot bool) (Instance, func(), error) {
-	i, err := c.app.Boot(ctx, c.source(defaults), oneShot)
+	i, err := c.app.Boot(ctx, c.source(defaults), Start{OneShot: oneShot, Again: c.again(oneShot)})
 	if err != nil {
 		return nil, nil, startFailure(err)
 	}

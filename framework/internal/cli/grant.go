@@ -36,7 +36,7 @@ func (c *approvals) changeGrant(ctx context.Context, f grantFlags) error {
 	if err := i.Plans().Grant(ctx, r); err != nil {
 		return failed(explain(c.withListingHint(err, r)))
 	}
-	fmt.Fprintf(c.app.Stderr, "calls of %s by %s are approved, until it changes or `%s approve --never %s`\n", r.Operation, r.Subject, c.app.Command, r.Operation)
+	fmt.Fprintf(c.app.Stderr, "calls of %s by %s are approved, until it changes or `%s`\n", r.Operation, r.Subject, c.typed("approve --never "+catalog.ShellWord(r.Operation)))
 	return nil
 }
 
@@ -59,10 +59,7 @@ func (c *approvals) withListingHint(err error, r approve.GrantRequest) error {
 
 // typed is a command of this app as a person types it.
 func (c *approvals) typed(words string) string {
-	if file := c.flags[clientFileKey]; file != "" {
-		words += " --" + clientFileKey + " " + file
-	}
-	return c.app.Command + " " + words
+	return c.again(true).Typed(c.app.Command, words)
 }
 
 // toolsOf returns the catalog once it has the tools of the server that an operation is of, or

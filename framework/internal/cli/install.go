@@ -174,8 +174,7 @@ func (c *installer) startedBy(e *install.Entry) error {
 		return failed(err)
 	}
 	e.Args = slices.Clone(c.app.ServeArgs)
-	isFlag := func(s catalog.Setting) bool { _, given := c.flags[s.Key]; return given } // which a variable does not change
-	e.Env = append(e.Env, config.Variables(slices.DeleteFunc(slices.Clone(c.app.Settings), isFlag), c.app.Env)...)
+	e.Env = append(e.Env, c.variables()...)
 	var texts string
 	src := c.source(nil)
 	if raw, err := regular.ReadFile(src.File, maxNaming); err == nil {
@@ -222,15 +221,21 @@ func (c *installer) clientFile() string {
 	return c.variable("KOAN_MCP_CONFIG")
 }
 
-// isSecret reports whether a flag's value has a password, is a secret of the server, or is one of
-// the members of another server that usually are secret.
-func (c *installer) isSecret(key, value string) bool {
+// variables are the names of those of the environment that set a key. One that a flag sets too changes nothing.
+func (c *invocation) variables() []string {
+	isFlag := func(s catalog.Setting) bool { _, given := c.flags[s.Key]; return given }
+	return config.Variables(slices.DeleteFunc(slices.Clone(c.app.Settings), isFlag), c.app.Env)
+}
+
+// isSecret reports whether a key's value has a password, is a secret of the server, or is one of
+// the members of another server that usually are secret. The key may have lost its case.
+func (c *invocation) isSecret(key, value string) bool {
 	if u, err := url.Parse(value); err == nil && u.User != nil {
 		if _, has := u.User.Password(); has {
 			return true
 		}
 	}
-	if slices.ContainsFunc(c.app.Settings, func(s catalog.Setting) bool { return s.Key == key && s.Secret }) {
+	if slices.ContainsFunc(c.app.Settings, func(s catalog.Setting) bool { return strings.EqualFold(s.Key, key) && s.Secret }) {
 		return true
 	}
 	if !strings.HasPrefix(key, "upstreams.") {

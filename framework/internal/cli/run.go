@@ -65,7 +65,8 @@ func (c *scripts) run() *cobra.Command {
 		Use:   "run FILE|-",
 		Short: "Run one script and print its result as one line of JSON",
 		Long: "Runs one script as one run. Standard output gets exactly one line of JSON of at most 64 KiB;\n" +
-			"logs of the script go to standard error. The exit status is 0 when the script succeeded, otherwise 1.",
+			"logs of the script go to standard error. The exit status is 0 when the script succeeded, otherwise 1.\n\n" +
+			"The journal keeps the run, as it keeps those of a server: `" + c.app.Command + " runs` lists it, and `" + c.app.Command + " doctor` says where the journal is.",
 		Example: "  " + c.app.Command + " run script.js --args '{\"photo\":\"haul.png\"}' --dry-run",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("plan-id") && len(args) == 0 {

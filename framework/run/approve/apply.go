@@ -119,7 +119,7 @@ func (g *Guard) Admit(ctx context.Context, v Verdict) error {
 	}
 	switch {
 	case p.State == PlanWaiting && !mayApprove(v.By):
-		return g.required(p, "", true) // who asks has called koan.code.execute
+		return g.required(p, "", v.By, true) // who asks has called koan.code.execute
 	case p.State != PlanApplied:
 		return p.admitCatalog(v.Snapshot)
 	}
@@ -186,7 +186,7 @@ func (g *Guard) Deny(ctx context.Context, v Verdict) (trace string, err error) {
 		return "", g.replacedFault(ctx, now, v.By)
 	}
 	return "", fault.Newf(fault.Conflict, "this plan is no longer waiting for a decision: it is %s", now.State).
-		WithRetry(fault.Never).WithHint("Ask for the plans that are waiting: `%s`.", g.command("--list")).WithDetails(map[string]any{"planId": now.ID, "state": now.State})
+		WithRetry(fault.Never).WithHint("Ask for the plans that are waiting: `%s`.", g.command("--list", v.By)).WithDetails(map[string]any{"planId": now.ID, "state": now.State})
 }
 
 // refuseDenied lets the participants know that somebody refused a plan outside of a call: as

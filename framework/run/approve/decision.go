@@ -233,15 +233,15 @@ func (d *decision) admitYes(ctx context.Context, id string) (*Plan, error) {
 // required is the fault of a run that somebody has to agree to and whose client
 // cannot be asked. why says why the client's own person did not decide, "" for nothing.
 func (d *decision) required(p *Plan, why string) *fault.Fault {
-	return d.guard.required(d.seen(p), why, d.run.Request().View.Listed(executeCode))
+	return d.guard.required(d.seen(p), why, d.approver(), d.run.Request().View.Listed(executeCode))
 }
 
 // executeCode is the operation that applies a plan beside the app's command line.
 var executeCode = catalog.CodeID("koan", "execute")
 
-// required is the fault of a plan that waits. listed says that the caller's tools
+// required is the fault of a plan that waits, for its reader. listed says that the reader's tools
 // include koan.code.execute.
-func (g *Guard) required(p *Plan, why string, listed bool) *fault.Fault {
+func (g *Guard) required(p *Plan, why string, reader auth.Principal, listed bool) *fault.Fault {
 	details := map[string]any{"planId": p.ID, "changeCounts": p.Counts(), "expiresAt": p.Expires.Format(time.RFC3339)}
 	message := "a person must approve what this run changes; nothing has been committed yet"
 	if p.Call != nil {
@@ -266,7 +266,7 @@ func (g *Guard) required(p *Plan, why string, listed bool) *fault.Fault {
 	if why != "" {
 		message += " (" + why + ")"
 	}
-	hint := "Have somebody run `" + g.command(p.ID) + "`"
+	hint := "Have somebody run `" + g.command(p.ID, reader) + "`"
 	if listed {
 		hint += ", or call koan.code.execute with this planId as a principal who may approve. koan.code.status {\"runId\": \"" + p.Run + "\"} says what came of it"
 	}

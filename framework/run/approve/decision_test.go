@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/ask"
+	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/run/store"
 )
@@ -47,4 +48,12 @@ func TestPlansDoNotNameUnknownEntities(t *testing.T) {
 	require.NoError(t, json.Unmarshal(raw, &kept))
 	require.Equal(t, p.Counts(), kept.Counts(), "nor after it was kept")
 	require.Equal(t, shapeOf(p.Changes, unknown).digest, shapeOf(kept.Changes, unknown).digest)
+}
+
+// Flags name folders of the machine: a caller from elsewhere reads the command without them.
+func TestOnlyTheOperatorReadsFlags(t *testing.T) {
+	g := &Guard{opts: Options{Command: "todo", Again: catalog.Again{Flags: []string{"--dir", "/srv/todo"}}}}
+	require.Equal(t, "todo approve 1 --dir /srv/todo", g.command("1", auth.Local()))
+	require.Equal(t, "todo approve 1 --dir /srv/todo", g.command("1", Person()))
+	require.Equal(t, "todo approve 1", g.command("1", auth.Principal{Subject: "ann", Scopes: auth.Every()}))
 }

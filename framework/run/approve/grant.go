@@ -264,7 +264,7 @@ func (g *Guard) Revoke(ctx context.Context, r GrantRequest) error {
 	}
 	n, err := g.grants.DropGrants(ctx, r.Subject, id.String())
 	if err == nil && n == 0 {
-		err = fault.Newf(fault.NotFound, "calls of %s by %q are not approved for good", id, r.Subject).WithHint("`%s` shows what is.", g.command("--list"))
+		err = fault.Newf(fault.NotFound, "calls of %s by %q are not approved for good", id, r.Subject).WithHint("`%s` shows what is.", g.command("--list", r.By))
 	}
 	return plansFault(err)
 }
@@ -360,7 +360,7 @@ func (g *Guard) formFor(terms []Lasts) json.RawMessage {
 	names, _ := json.Marshal(terms) // texts
 	return fmt.Appendf(nil, `{"type":"object","properties":{"approve":{"type":"boolean","title":"Approve","description":"Yes makes this call, no ends the run.","default":false},`+
 		`"lasts":{"type":"string","title":"For how long","description":"once: this call alone. always: all calls of this tool, until it changes or you take it back (%s).%s","enum":%s,"default":"once"}},"required":["approve"]}`,
-		g.command("--never"), sessionHelp(terms), names)
+		g.command("--never OPERATION", auth.Principal{}), sessionHelp(terms), names)
 }
 
 func sessionHelp(terms []Lasts) string {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/framework/approval"
+	"github.com/koan-go/koan/framework/auth"
+	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/run"
 )
@@ -30,6 +32,7 @@ type Settings struct {
 type Options struct {
 	Settings
 	Command      string        // how the app is called on a command line, for hints
+	Again        catalog.Again // with which variables and flags
 	KeyRetention time.Duration // how long it is known that a plan was applied; 0 is a week
 	Log          *slog.Logger  // nil is slog.Default
 }
@@ -86,9 +89,14 @@ func (g *Guard) Set(s Settings) {
 // Use sets where plans and grants are kept, before the first call.
 func (g *Guard) Use(p Plans, grants Grants) { g.plans, g.grants = p, grants }
 
-// command is how a person calls the app's command `approve`.
-func (g *Guard) command(arguments string) string {
-	return strings.TrimSpace(g.opts.Command + " approve " + arguments)
+// command is how a person calls the app's command `approve`. Flags of this process name folders of the
+// machine, so only its operator gets them.
+func (g *Guard) command(arguments string, by auth.Principal) string {
+	again := g.opts.Again
+	if !by.IsLocal() {
+		again = catalog.Again{}
+	}
+	return again.Typed(strings.TrimSpace(g.opts.Command+" approve"), arguments)
 }
 
 // KeepsPlans reports whether runs can be approved here.

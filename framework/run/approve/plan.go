@@ -144,7 +144,7 @@ func (c PlannedCall) same(o PlannedCall) bool {
 func (g *Guard) Fault(p *Plan) *fault.Fault {
 	switch p.State {
 	case PlanWaiting:
-		return g.required(p, "", true)
+		return g.required(p, "", p.Request.Principal, true)
 	case PlanDenied:
 		return denied(p, "")
 	case PlanApproved, PlanApplied, PlanReplaced:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/run"
 	"github.com/koan-go/koan/framework/run/store"
@@ -28,7 +29,7 @@ func TestCallerReadsNoInputOfTheApp(t *testing.T) {
 	require.Contains(t, p.Text(unredacted), "hidden@x")
 	require.NotContains(t, p.CallerText(unredacted), "hidden")
 	require.Contains(t, p.CallerText(unredacted), "mail.send")
-	refused, err := json.Marshal(new(Guard).required(&p, "", true))
+	refused, err := json.Marshal(new(Guard).required(&p, "", auth.Local(), true))
 	require.NoError(t, err)
 	require.NotContains(t, string(refused), "hidden")
 	call.App = false
