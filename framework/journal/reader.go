@@ -31,6 +31,7 @@ type Query struct {
 	Outcome string // OK, CutOff or a fault's code; "!ok" is all but OK
 	Changed bool   // only runs that changed rows
 	NoReads bool   // without calls of tools that ended well and had no effect
+	Whole   bool   // with their calls, and with whole scripts
 	// Knows reports whether the caller may know of an entity; the names of others are left out.
 	Knows func(entity string) bool
 	Text  string // is part of the tool's name, the script, the message or the id, in any case
@@ -38,8 +39,8 @@ type Query struct {
 
 // Page is a part of a list of runs.
 type Page struct {
-	// Runs are JSON objects with the fields of the entity KoanRun. Of the script they have
-	// the beginning.
+	// Runs are JSON objects with the fields of the entity KoanRun. Unless they are asked for whole,
+	// they have the beginning of the script, and no calls.
 	Runs []json.RawMessage
 	// Next is where the list goes on, "" at its end.
 	Next string

@@ -21,6 +21,7 @@ var errPageFull = errors.New("ledger: the page is full")
 // listed is a run of a list.
 type listed struct {
 	id, record string
+	calls      *string // nil where the list has none
 	code       sql.NullString
 }
 
@@ -56,7 +57,11 @@ func (j *Journal) Runs(ctx context.Context, q journal.Query, r Reader) (*journal
 		if !ok {
 			return nil
 		}
-		one.code.String = fault.Clip(one.code.String, beginning)
+		if q.Whole {
+			one.calls = &calls.String
+		} else {
+			one.code.String = fault.Clip(one.code.String, beginning)
+		}
 		if found = append(found, one); len(found) == q.Most {
 			return errPageFull
 		}
@@ -83,7 +88,7 @@ func (j *Journal) listReports(ctx context.Context, out *journal.Page, found []li
 		return err
 	}
 	for i := range found {
-		one, err := report(found[i].id, found[i].record, "", found[i].code, r, undone)
+		one, err := report(found[i].id, found[i].record, found[i].calls, found[i].code, r, undone)
 		if err != nil {
 			return err
 		}

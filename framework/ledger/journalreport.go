@@ -35,7 +35,7 @@ func (j *Journal) Report(ctx context.Context, run string, r Reader) (out []byte,
 	if err != nil {
 		return nil, err
 	}
-	return report(run, record, calls.String, code, r, undone)
+	return report(run, record, &calls.String, code, r, undone)
 }
 
 // Recent returns those ids of the latest runs that a reader may see and that begin with what is
@@ -73,9 +73,13 @@ func (j *Journal) Recent(ctx context.Context, typed string, r Reader, most int) 
 // cannotStartID reports whether no run's id has such a beginning: they are UUIDs.
 func cannotStartID(s string) bool { return len(s) > 36 || strings.Trim(s, "0123456789abcdef-") != "" }
 
-// report makes the object of a row's parts, nil if the reader may not see it.
-func report(run, record, calls string, code sql.NullString, r Reader, undone map[string]undoing) ([]byte, error) {
-	has, trail, err := parts(record, calls)
+// report makes the object of a row's parts, nil if the reader may not see it. It lists no calls where calls is nil.
+func report(run, record string, calls *string, code sql.NullString, r Reader, undone map[string]undoing) ([]byte, error) {
+	var made string
+	if calls != nil {
+		made = *calls
+	}
+	has, trail, err := parts(record, made)
 	if err != nil || !r.sees(has, trail) {
 		return nil, err
 	}
@@ -104,11 +108,14 @@ func report(run, record, calls string, code sql.NullString, r Reader, undone map
 	if code.Valid {
 		o.add("code", code.String)
 	}
+	if calls == nil {
+		return o.object(), nil
+	}
 	list := make([]json.RawMessage, len(trail))
 	for i, c := range trail {
 		one := members{}
 		for k, m := range callMembers {
-			if k < len(c) {
+			if k < len(c) && m.name != "" {
 				one.add(m.name, m.value(c[k]))
 			}
 		}

@@ -2,6 +2,9 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -98,6 +101,43 @@ func TestRunsAreKeptInEachLanguage(t *testing.T) {
 			keepsLanguage(t, a, language, s.count)
 		})
 	}
+}
+
+// The journal has the same of a run in each language, but for the script, chance and time.
+func TestRecordsOfLanguagesAgree(t *testing.T) {
+	t.Parallel()
+	needs.Program(t, "python3")
+	node := needs.ScriptNode(t)
+	kept := map[string][]map[string]any{}
+	for language, s := range languageSteps {
+		a := withNap(t)
+		a.env = append(a.env, "KOAN_CODEMODE_LANGUAGES=javascript,python,node", "KOAN_CODEMODE_NODE="+node)
+		for _, args := range [][]string{{s.add}, {s.add, "--dry-run"}, {s.remove, "--idempotency-key", "k"}, {s.chance}, {s.lose}} {
+			a.exec(args[0], append([]string{"run", "-", "--language", language}, args[1:]...)...)
+		}
+		for line := range strings.Lines(a.exec("", "runs", "--json").stdout) {
+			var record map[string]any
+			require.NoError(t, json.Unmarshal([]byte(line), &record))
+			require.Equal(t, language, record["language"])
+			for _, own := range []string{"id", "started", "durationMs", "code", "codeDigest", "inputDigest", "language", "line", "resultBytes", "runtime", "traceId", "message", "changesDigest"} {
+				delete(record, own)
+			}
+			for _, call := range record["calls"].([]any) {
+				require.NotContains(t, call, "", "what is for no reader")
+				for _, own := range []string{"startedMs", "durationMs", "inputDigest", "outputBytes", "position"} {
+					delete(call.(map[string]any), own)
+				}
+			}
+			slices.SortFunc(record["calls"].([]any), func(a, b any) int { // which of several at once comes first is chance
+				return strings.Compare(fmt.Sprint(a), fmt.Sprint(b))
+			})
+			kept[language] = append(kept[language], record)
+		}
+	}
+	require.Len(t, kept["javascript"], 5)
+	require.Len(t, kept["javascript"][1]["calls"], 9)
+	require.Equal(t, kept["javascript"], kept["node"])
+	require.Equal(t, kept["javascript"], kept["python"])
 }
 
 // keepsLanguage checks that a script which named no language is replayed in the one that it was in, whichever is the

@@ -88,7 +88,7 @@ type journaled struct {
 
 func (c *command) listRuns(ctx context.Context, i Instance, f runsFlags, oldest time.Time) error {
 	p := auth.Local()
-	q := journal.Query{Knows: i.View(p, exposure.Understands).Knows}
+	q := journal.Query{Knows: i.View(p, exposure.Understands).Knows, Whole: f.json}
 	if f.failed {
 		q.Outcome = "!" + journal.OK
 	}
@@ -127,7 +127,10 @@ func (c *command) listRuns(ctx context.Context, i Instance, f runsFlags, oldest 
 
 // eachRun calls fn with at most so many runs, the latest first, until it wants no more.
 func eachRun(ctx context.Context, i Instance, q journal.Query, limit int, fn func(json.RawMessage) (more bool, err error)) error {
-	const page = 200
+	page := 200
+	if q.Whole {
+		page = 20
+	}
 	for limit > 0 {
 		q.Most = min(limit, page)
 		got, err := i.Runs(ctx, q)
