@@ -113,6 +113,7 @@ func TestFaults(t *testing.T) {
 		"a thrown text in a function":  {"const f = () => {\n  if (1) throw ('a', 'text');\n};\nf()", "text", fault.JavaScriptError, 2, 10},
 		"a text thrown later":          {"setTimeout(() => {\n  throw 'a', 'text' // ;\n}, 5)", "text", fault.JavaScriptError, 2, 3},
 		"a text thrown and rejected":   {"const f = async () => {\n  1;  throw await 'text';\n};\nawait f()", "text", fault.JavaScriptError, 2, 7},
+		"a text rejected with later":   {"try {\n  throw 'text'\n} catch {}\nawait Promise.reject('text')", "text", fault.JavaScriptError, 0, 0},
 		"a text thrown again":          {"try {\n  throw 'text'\n} catch (e) {\n  throw e\n}", "text", fault.JavaScriptError, 4, 3},
 		"a text in a lone function":    {"(() => { throw 'text' })", "text", fault.JavaScriptError, 1, 10},
 		"a text in one without a name": {"function () { throw 'text' }", "text", fault.JavaScriptError, 1, 15},

@@ -111,6 +111,7 @@ function notePlaces(node, edits) {
     edits.insert(node.start + "throw".length, ` ${HOOK}.throws(${line},${column + 1 - (line === 1 ? edits.shift : 0)},(`);
     edits.insert(node.argument.end + trailing(edits.source, node.argument.end, node.end), "))");
   }
+  if (node.type === "CatchClause") edits.insert(node.body.start + 1, `${HOOK}.caught();`);
   for (const v of Object.values(node)) if (typeof v === "object") notePlaces(v, edits);
 }
 

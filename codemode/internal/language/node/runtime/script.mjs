@@ -50,6 +50,11 @@ class Hook {
     return value;
   }
 
+  /** caught forgets what was thrown: the same value may be what a promise is rejected with later, at no known place. */
+  caught() {
+    this.#thrown = undefined;
+  }
+
   /** placeOf returns where a value was thrown, undefined if nothing knows. */
   placeOf(value) {
     return this.#thrown !== undefined && Object.is(this.#thrown.value, value) ? this.#thrown : undefined;
