@@ -77,6 +77,16 @@ func Python(tb testing.TB) string {
 	return path
 }
 
+// PythonModule makes sure that the system's Python has a module, and returns its path.
+func PythonModule(tb testing.TB, module string) string {
+	tb.Helper()
+	const path = "/usr/bin/python3"
+	if exec.Command(path, "-c", "import "+module).Run() != nil {
+		Missing(tb, "python3-"+module)
+	}
+	return path
+}
+
 // Kit makes sure that there is Node with the packages that plugins in TypeScript need.
 func Kit(tb testing.TB) {
 	tb.Helper()

@@ -42,7 +42,7 @@ func attributes() *syscall.SysProcAttr {
 // libraries are what the interpreter finds of the system; those that are not there are left out.
 var libraries = []string{
 	"/lib", "/lib32", "/lib64", "/libx32", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/usr/local/lib",
-	"/usr/share/zoneinfo", "/etc/ld.so.cache",
+	"/usr/share/zoneinfo", "/etc/ld.so.cache", "/etc/alternatives", // in which Debian links libblas and others
 }
 
 // become builds the root, drops all privileges, and becomes the interpreter. It returns only where that fails.
