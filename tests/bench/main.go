@@ -131,6 +131,17 @@ var suites = []suite{
 	{"./codemode/internal/sandbox", "Parallel", []row{
 		{"Parallel", "ten calls of 50 ms in one Promise.all, confined worker, in ms", "", "ms", "60"},
 	}},
+	{"./codemode/internal/language/python", "Scripts|Sixteen", []row{
+		{"Scripts/trivial", "a trivial script in Python, p50 in ms", "", "p50-ms", "6"},
+		{"Scripts/100_calls", "a script of 100 calls in Python, p50 in ms", "", "p50-ms", "12"},
+		{"Scripts/numpy", "a script in Python with numpy, p50 in ms", "", "p50-ms", "6"},
+		{"Scripts/trivial", "memory of an idle caller's Python (proportional set), in MB", "", "pss-MB", "25"},
+		{"Sixteen", "trivial scripts in Python per second, 16 at once", "", "scripts/s", "200"},
+	}},
+	{"./codemode/internal/language/node", "Warm", []row{
+		{"Warm/trivial", "a trivial script in Node, in a process that waits for it, in ms", "", "ms/script", "25"},
+		{"Warm/100_calls", "a script of 100 calls in Node, in ms", "", "ms/script", ""},
+	}},
 	{"./codemode/internal/language/javascript/typegen", "Declarations", []row{
 		{"Declarations200", "declarations of 200 entities, in ms", "", "ms", "20"},
 	}},

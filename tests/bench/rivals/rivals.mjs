@@ -67,6 +67,15 @@ const rivals = {
       },
     };
   },
+  "Monty (a subset of Python, in the host's process)": async (tool) => {
+    const { Monty, runMontyAsync } = await import("@pydantic/monty");
+    return {
+      run: async (calls) => {
+        const m = new Monty(`n = 0\nfor _ in range(${calls}):\n    n = add(n, 1)\nn`);
+        return runMontyAsync(m, { externalFunctions: { add: async (a, b) => (await tool(a, b)).sum } });
+      },
+    };
+  },
   "Cloudflare codemode (workerd, by miniflare)": async (tool, own) => {
     const { Miniflare } = await import("miniflare");
     const dist = path.dirname(createRequire(import.meta.url).resolve("@cloudflare/codemode"));
