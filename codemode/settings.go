@@ -88,7 +88,7 @@ func declared() []catalog.Setting {
 		{Key: keyMemory, Live: true, Default: 64, Min: 8, Max: 4096, Unit: "MB", Help: "memory of one script"},
 		{Key: keyMaxRecursion, Live: true, Default: 512, Min: 16, Max: 5000, Help: "depth of nested calls in a script"},
 		{Key: keyMaxCodeLength, Live: true, Default: 50_000, Min: 1, Max: 10_000_000, Unit: "characters", Help: "longest script"},
-		{Key: keyMaxWorkers, Default: 0, Min: 0, Max: 1024, Help: "scripts that run at once; 0 is eight per core"},
+		{Key: keyMaxWorkers, Default: 0, Min: 0, Max: 1024, Help: "scripts that compute at once, those that wait for a plugin, an upstream or a person not counted; 0 is eight per core"},
 		{Key: keyQueueMax, Default: 64, Min: 1, Max: 65_536, Help: "scripts of one caller that wait for their turn; one more is queue_overloaded"},
 		{Key: keyFresh, Default: false, Help: "a process for every script, not for every caller"},
 		{Key: keyActionsDir, Default: "", Help: "folder with the files of actions, NAME.ts or NAME.js; changes are taken while the app runs"},

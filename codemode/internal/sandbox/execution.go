@@ -46,7 +46,7 @@ type execution struct {
 	job   *wire.Job
 	only  bool // the worker runs this job and no other
 	grace time.Duration
-	rest  func() // says that the script waits for something outside
+	place place
 
 	ctx    context.Context
 	host   wire.Host
@@ -320,8 +320,9 @@ func (e *execution) serve(ctx context.Context) error {
 			e.clock.Resume()
 		case wire.KindAwait:
 			e.clock.Pause()
-			e.rest()
+			e.place.rest()
 			err = e.await(ctx, f)
+			e.place.resume()
 			e.clock.Resume()
 		case wire.KindLog:
 			var l wire.Log
@@ -375,8 +376,11 @@ func (e *execution) emitted(value []byte) error {
 	return nil
 }
 
-// entityCalls begins the IDs of calls that are over in a moment.
-const entityCalls = string(catalog.KindEntity) + "::"
+// entityCalls begins the IDs of calls that are over in a moment, actionCalls those that compute in this script's place.
+const (
+	entityCalls = string(catalog.KindEntity) + "::"
+	actionCalls = string(catalog.KindAction) + "::"
+)
 
 // call serves one call of the script.
 func (e *execution) call(ctx context.Context, f wire.Frame) error {
@@ -384,10 +388,11 @@ func (e *execution) call(ctx context.Context, f wire.Frame) error {
 	if err != nil {
 		return err
 	}
-	if !strings.HasPrefix(id, entityCalls) {
-		e.rest()
+	if !strings.HasPrefix(id, entityCalls) && !strings.HasPrefix(id, actionCalls) {
+		e.place.rest()
+		defer e.place.resume()
 	}
-	out, now, err := e.host.Call(ctx, id, input)
+	out, now, err := e.host.Call(e.place.lend(ctx, true), id, input)
 	return e.answer(f.ID, out, now, err)
 }
 
@@ -395,7 +400,7 @@ func (e *execution) call(ctx context.Context, f wire.Frame) error {
 func (e *execution) start(ctx context.Context, f wire.Frame) error {
 	id, input, err := e.decodeCall(f)
 	if err == nil {
-		e.host.Start(ctx, f.ID, id, input)
+		e.host.Start(e.place.lend(ctx, false), f.ID, id, input)
 	}
 	return err
 }

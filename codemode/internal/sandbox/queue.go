@@ -13,6 +13,9 @@ import (
 // (Job.Principal) take turns, and the jobs of one caller run in order of arrival. One caller
 // never gets all slots if there are eight or more.
 //
+// A job gives its slot back while it waits for something outside, such as a person, and takes it again without waiting
+// for others: it may hold what they wait for, as a lock of the database.
+//
 // Most jobs compute for a moment only, and that moment is the shorter the fewer compete for the cores: 16
 // scripts of 100 calls at once take twice the computing time of 16 in a row. So no more jobs begin at once
 // than there are cores, but for callers of whom none runs. A job counts for that until it has had its head
@@ -21,11 +24,14 @@ type queue struct {
 	abreast        int // jobs in their head starts, at most, and at most twice as many with those of other callers
 	slots          int // jobs that may run at once
 	slotsPerCaller int // slots that one caller may hold
+	most           int // jobs that may have begun and not ended, waiting for something outside or not
+	mostPerCaller  int // those of one caller
 	maxPerCaller   int // waiting jobs of one caller, at most
 	maxTotal       int // waiting jobs of all callers, at most
 
 	mu       sync.Mutex
-	running  int
+	running  int // jobs that have a slot
+	begun    int // jobs that have begun and not ended
 	waiting  int
 	byCaller map[string]*callerQueue // callers with running or waiting jobs
 	turns    []*callerQueue          // callers with waiting jobs, the next one first
@@ -39,7 +45,8 @@ const headStart = 20 * time.Millisecond
 // callerQueue holds the jobs of one caller.
 type callerQueue struct {
 	name    string
-	slots   int       // held by running jobs
+	slots   int // held by running jobs
+	begun   int
 	waiting []*ticket // the first is next
 }
 
@@ -48,14 +55,22 @@ type ticket struct {
 	caller  *callerQueue
 	ready   chan struct{} // closed when the slot is granted
 	granted time.Time
+	active  int // parts of the job that compute: the script, and actions that it has started; the slot is theirs
 }
 
 // fullCallers is how many callers can fill their queues before the jobs of every caller
 // are rejected.
 const fullCallers = 64
 
+// leastOutside is how many jobs may wait for something outside at the same time, at least.
+const leastOutside = 32
+
 func newQueue(slots, perCaller, abreast int) *queue {
-	return &queue{abreast: abreast, slots: slots, slotsPerCaller: slots - slots/8, maxPerCaller: perCaller, maxTotal: fullCallers * perCaller, byCaller: map[string]*callerQueue{}}
+	most := slots + max(leastOutside, 4*slots)
+	return &queue{
+		abreast: abreast, slots: slots, slotsPerCaller: slots - slots/8, most: most, mostPerCaller: most - most/8,
+		maxPerCaller: perCaller, maxTotal: fullCallers * perCaller, byCaller: map[string]*callerQueue{},
+	}
 }
 
 // enter waits for a slot; the caller returns it with leave. If too many jobs wait already,
@@ -116,7 +131,7 @@ func (q *queue) withdraw(t *ticket) {
 	q.dropIfEmpty(t.caller)
 }
 
-// leave returns a job's slot.
+// leave ends a job, with its slot if it has one.
 func (q *queue) leave(t *ticket) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -124,36 +139,47 @@ func (q *queue) leave(t *ticket) {
 }
 
 func (q *queue) returnSlot(t *ticket) {
-	q.running--
-	t.caller.slots--
-	q.endHeadStart(t)
+	if t.active > 0 {
+		q.giveBack(t)
+	}
+	t.active = 0
+	q.begun--
+	t.caller.begun--
 	q.grant()
 	q.dropIfEmpty(t.caller)
 }
 
-// rest ends a job's head start, since it waits for something outside.
-func (q *queue) rest(t *ticket) {
-	if t == nil { // an inner job's
-		return
+func (q *queue) giveBack(t *ticket) {
+	q.running--
+	t.caller.slots--
+	if i := slices.Index(q.starting, t); i >= 0 {
+		q.starting = slices.Delete(q.starting, i, i+1)
 	}
+}
+
+// rest says that a part of a job waits for something outside; the last one gives the slot back.
+func (q *queue) rest(t *ticket) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.endHeadStart(t) {
+	if t.active--; t.active == 0 {
+		q.giveBack(t)
 		q.grant()
 	}
 }
 
-func (q *queue) endHeadStart(t *ticket) bool {
-	i := slices.Index(q.starting, t)
-	if i >= 0 {
-		q.starting = slices.Delete(q.starting, i, i+1)
+// resume says that a part of a job computes, again or from now on; the first one takes the slot.
+func (q *queue) resume(t *ticket) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if t.active++; t.active == 1 {
+		q.running++
+		t.caller.slots++
 	}
-	return i >= 0
 }
 
 // dropIfEmpty removes a caller without jobs.
 func (q *queue) dropIfEmpty(c *callerQueue) {
-	if c.slots+len(c.waiting) == 0 {
+	if c.begun+len(c.waiting) == 0 {
 		delete(q.byCaller, c.name)
 	}
 }
@@ -165,7 +191,7 @@ func (q *queue) grant() {
 	}
 	now := time.Now()
 	q.starting = slices.DeleteFunc(q.starting, func(t *ticket) bool { return now.Sub(t.granted) >= headStart })
-	for q.running < q.slots {
+	for q.running < q.slots && q.begun < q.most {
 		i := slices.IndexFunc(q.turns, q.mayBegin)
 		if i < 0 {
 			break
@@ -178,12 +204,14 @@ func (q *queue) grant() {
 		}
 		q.waiting--
 		q.running++
+		q.begun++
 		c.slots++
-		t.granted = now
+		c.begun++
+		t.granted, t.active = now, 1
 		q.starting = append(q.starting, t)
 		close(t.ready)
 	}
-	if q.waiting > 0 && q.running < q.slots && len(q.starting) > 0 && q.timer == nil {
+	if q.waiting > 0 && q.running < q.slots && q.begun < q.most && len(q.starting) > 0 && q.timer == nil {
 		q.timer = time.AfterFunc(headStart-now.Sub(q.starting[0].granted), func() {
 			q.mu.Lock()
 			defer q.mu.Unlock()
@@ -196,5 +224,5 @@ func (q *queue) grant() {
 // mayBegin reports whether a caller's next job may begin.
 func (q *queue) mayBegin(c *callerQueue) bool {
 	n := len(q.starting)
-	return c.slots < q.slotsPerCaller && (n < q.abreast || c.slots == 0 && n < 2*q.abreast)
+	return c.slots < q.slotsPerCaller && c.begun < q.mostPerCaller && (n < q.abreast || c.slots == 0 && n < 2*q.abreast)
 }

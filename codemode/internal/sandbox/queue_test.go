@@ -173,8 +173,6 @@ func TestFewBeginAtOnce(t *testing.T) {
 		require.Empty(t, began(), "two of them still compute")
 		l.q.rest(l.held["a"][0])
 		require.Equal(t, []string{"a"}, began())
-		l.q.rest(l.held["a"][0])
-		require.Empty(t, began(), "it has none to give back twice")
 		l.leave("a")
 		require.Empty(t, began(), "the other two compute")
 		time.Sleep(headStart)
@@ -197,5 +195,67 @@ func TestFewBeginAtOnce(t *testing.T) {
 		require.Zero(t, l.q.running)
 		require.Empty(t, l.q.starting)
 		require.Empty(t, l.q.byCaller)
+	})
+}
+
+// A job that waits for something outside takes nobody's place, and computes again without waiting for others.
+func TestPlacesAreGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newQueueTest(2, 64)
+		for _, caller := range []string{"a", "b", "c", "d", "e"} {
+			l.enter(t.Context(), caller)
+		}
+		time.Sleep(headStart)
+		synctest.Wait()
+		require.Equal(t, []string{"a", "b"}, l.order)
+		a, b := l.held["a"][0], l.held["b"][0]
+		l.q.rest(a)
+		synctest.Wait()
+		require.Equal(t, []string{"a", "b", "c"}, l.order)
+		l.q.resume(a) // beside b and c
+		require.Equal(t, 3, l.q.running)
+		l.q.rest(b)
+		synctest.Wait()
+		require.Len(t, l.order, 3, "two compute")
+		l.q.resume(a) // an action that it has started
+		l.q.rest(a)
+		require.Equal(t, 2, l.q.running, "the action computes in its place")
+		l.q.rest(a)
+		synctest.Wait()
+		require.Equal(t, []string{"a", "b", "c", "d"}, l.order)
+		l.leave("a")
+		l.leave("b")
+		require.Len(t, l.order, 4, "they had no place")
+		l.leave("c")
+		require.Equal(t, []string{"a", "b", "c", "d", "e"}, l.order)
+		l.leave("d")
+		l.leave("e")
+		require.Zero(t, l.q.running+l.q.begun+len(l.q.byCaller)+len(l.q.starting))
+	})
+}
+
+// So many wait for something outside, and no more: each has a process. One caller never fills them all.
+func TestJobsThatWaitOutsideAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newQueueTest(1, 64)
+		for range 40 {
+			l.enter(t.Context(), "flood")
+			for _, ticket := range l.held["flood"] {
+				if ticket.active > 0 {
+					l.q.rest(ticket)
+				}
+			}
+			synctest.Wait()
+		}
+		require.Len(t, l.held["flood"], 1+leastOutside-(1+leastOutside)/8)
+		for n := range 9 {
+			l.enter(t.Context(), "other")
+			if n < 4 {
+				l.q.rest(l.held["other"][n])
+			}
+		}
+		require.Len(t, l.held["other"], 4)
+		l.leave("other")
+		require.Equal(t, 1+leastOutside, len(l.held["flood"])+len(l.held["other"]), "the next one begins")
 	})
 }

@@ -283,7 +283,7 @@ func TestCancelledDispatchLeaksNoWorker(t *testing.T) {
 	gone, leave := context.WithCancel(t.Context())
 	leave()
 	for range 20 {
-		_, err := s.dispatch(gone, of("ann", "1"), newHost(), nil)
+		_, err := s.dispatch(gone, of("ann", "1"), newHost(), place{})
 		require.ErrorIs(t, err, context.Canceled)
 	}
 	require.Eventually(t, func() bool {

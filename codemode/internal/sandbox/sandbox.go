@@ -77,16 +77,22 @@ func (s *Sandbox) Execute(ctx context.Context, job *wire.Job, host wire.Host) (*
 	}
 	s.running.Add(1)
 	defer s.running.Done()
-	var slot *ticket
-	if !job.Inner { // an inner job uses the slot of the job that waits for it
-		if slot, err = s.queue.enter(ctx, job.Principal, s.closing); err != nil {
+	var at place
+	if job.Inner {
+		var leave func()
+		at, leave = placeOf(ctx)
+		defer leave()
+	} else {
+		slot, err := s.queue.enter(ctx, job.Principal, s.closing)
+		if err != nil {
 			return &wire.Result{Fault: fault.From(err)}, err
 		}
 		defer s.queue.leave(slot)
+		at = place{queue: s.queue, ticket: slot}
 	}
 	var notAccepted error
 	for range maxDispatches {
-		r, err := s.dispatch(ctx, job, host, slot)
+		r, err := s.dispatch(ctx, job, host, at)
 		if s.closed() && fault.CodeOf(err) == fault.ServiceUnavailable {
 			return r, errClosing
 		}
@@ -119,7 +125,7 @@ const maxDispatches = 4
 
 // dispatch runs a job in one worker. The error is errNotAccepted if the worker exited before
 // it received the job.
-func (s *Sandbox) dispatch(ctx context.Context, job *wire.Job, host wire.Host, slot *ticket) (*wire.Result, error) {
+func (s *Sandbox) dispatch(ctx context.Context, job *wire.Job, host wire.Host, at place) (*wire.Result, error) {
 	p, err := s.pool.take(ctx, owner{job.Principal, job.Bindings.Version, job.Limits.MemoryBytes, job.Limits.CPUMs})
 	switch {
 	case ctx.Err() != nil:
@@ -141,7 +147,7 @@ func (s *Sandbox) dispatch(ctx context.Context, job *wire.Job, host wire.Host, s
 	}
 	bindings := job.Bindings.JSON()
 	e := &execution{
-		process: p, job: job, only: s.opts.Fresh, grace: s.opts.KillGrace, rest: func() { s.queue.rest(slot) },
+		process: p, job: job, only: s.opts.Fresh, grace: s.opts.KillGrace, place: at,
 		logs: wire.LogBudget{MaxEntries: job.Limits.MaxLogEntries, MaxBytes: job.Limits.MaxLogBytes, MaxMessage: job.Limits.MaxLogMessageBytes},
 	}
 	r, err := e.run(ctx, host, bindings)
