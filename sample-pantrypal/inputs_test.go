@@ -60,13 +60,13 @@ var badInputs = map[string]map[string]string{
 		`{"items": [{"item": "tea"}], "storeId": "nope"}`: "/storeId", `{"items": [{"item": "tea", "price": 2.5}, {"item": "Tea"}]}`: "/items/1/item",
 	},
 	"cooked": {
-		`{}`: "/recipe", `{"recipe": "stardust pie"}`: "/recipe", `{"recipe": "shakshuka", "servings": 0}`: "/servings", `{"recipe": "shakshuka", "servings": 1e20}`: "/servings", `{"recipe": "shakshuka", "servings": 2, "leftovers": 3}`: "/leftovers",
+		`{}`: "/recipe", `{"recipe": "stardust pie"}`: "/recipe", `{"recipe": "shakshuka", "servings": 0}`: "/servings", `{"recipe": "shakshuka", "servings": 1e20}`: "/servings", `{"recipe": "shakshuka", "servings": 1e-9}`: "/servings", `{"recipe": "shakshuka", "servings": 2, "leftovers": 3}`: "/leftovers", `{"mealId": "x", "recipe": "shakshuka"}`: "/recipe",
 		`{"recipe": "shakshuka", "leftovers": -1}`: "/leftovers", `{"recipe": "shakshuka", "rating": 6}`: "/rating", `{"recipe": "shakshuka", "rating": 4.5}`: "/rating", `{"recipe": "shakshuka", "freeze": 1}`: "/freeze",
 		`{"recipe": "shakshuka", "date": "2026-11-24"}`: "/date", `{"recipe": "shakshuka", "date": "2026-02-30"}`: "/date", `{"recipe": "shakshuka", "date": "yesterday"}`: "/date", `{"recipe": "shakshuka", "date": "2020-01-01"}`: "/date", `{"recipe": {}}`: "/recipe",
 	},
 	"replan": {
 		`{}`: "/servings", `{"guests": -1}`: "/guests", `{"guests": 1e20}`: "/guests", `{"guests": 99.5}`: "/guests", `{"servings": 0}`: "/servings", `{"servings": 101}`: "/servings", `{"absent": ["Casper"]}`: "/absent/0", `{"absent": ["Alex", "Casper"]}`: "/absent/1",
-		`{"to": "2026-11-01"}`: "/to", `{"to": "2026-04-31"}`: "/to", `{"to": "9999-12-31"}`: "/to", `{"date": "2026-12-24", "guests": 1}`: "/date", `{"date": "christmas"}`: "/date", `{"recipe": "stardust pie"}`: "/recipe", `{"skip": "yes"}`: "/skip",
+		`{"to": "2026-11-01"}`: "/to", `{"to": "2026-04-31"}`: "/to", `{"to": "9999-12-31"}`: "/to", `{"date": "2026-12-24", "guests": 1}`: "/date", `{"date": "christmas"}`: "/date", `{"recipe": "stardust pie"}`: "/recipe", `{"skip": "yes"}`: "/skip", `{"skip": true, "to": "2026-11-30"}`: "/skip", `{"skip": true, "guests": 1}`: "/skip",
 	},
 	"import-recipe": {
 		`{}`: "/text", `{"text": "a", "jsonLd": {}}`: "/jsonLd", `{"text": ""}`: "/text", `{"text": "Pie"}`: "/text", `{"text": "Pie\nIngredients\n"}`: "/text", `{"jsonLd": "{"}`: "/jsonLd", `{"jsonLd": {"@type": "Person"}}`: "/jsonLd",
@@ -74,7 +74,7 @@ var badInputs = map[string]map[string]string{
 		`{"jsonLd": {"@type": "Recipe", "name": "Pie", "recipeIngredient": [` + strings.Repeat(`"1 egg", `, 200) + `"1 egg"]}}`: "/jsonLd",
 	},
 	"edit-recipe": {
-		`{}`: "/recipe", `{"recipe": ""}`: "/recipe", `{"recipe": "stardust pie"}`: "/recipe", `{"recipe": 7}`: "/recipe", `{"recipe": "shakshuka", "name": " "}`: "/name", `{"recipe": "shakshuka", "name": "Greek Salad"}`: "/name",
+		`{}`: "/recipe", `{"recipe": ""}`: "/recipe", `{"recipe": "stardust pie"}`: "/recipe", `{"recipe": 7}`: "/recipe", `{"recipe": "shakshuka"}`: "/recipe", `{"recipe": "shakshuka", "name": " "}`: "/name", `{"recipe": "shakshuka", "name": "Greek Salad"}`: "/name",
 		`{"recipe": "shakshuka", "name": "` + strings.Repeat("x", 121) + `"}`: "/name", `{"recipe": "shakshuka", "ingredients": []}`: "/ingredients", `{"recipe": "shakshuka", "ingredients": ["1 egg", " "]}`: "/ingredients/1",
 		`{"recipe": "shakshuka", "ingredients": ["01900000-0000-7000-8000-000000000000"]}`: "/ingredients/0", `{"recipe": "shakshuka", "steps": "stir"}`: "/steps", `{"recipe": "shakshuka", "servings": 0}`: "/servings",
 		`{"recipe": "shakshuka", "servings": 1e20}`: "/servings", `{"recipe": "shakshuka", "prepMinutes": -1}`: "/prepMinutes", `{"recipe": "shakshuka", "cookMinutes": 1e9}`: "/cookMinutes", `{"recipe": "shakshuka", "meals": ["brunch"]}`: "/meals/0",

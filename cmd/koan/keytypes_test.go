@@ -110,6 +110,36 @@ Key.delete(b);`, nil)
 	}
 }
 
+// An id that the database would keep otherwise is refused, and nothing is stored.
+func TestIDsThatAreKeptOtherwise(t *testing.T) {
+	onBoth(t, func(onPostgreSQL bool) string {
+		if onPostgreSQL {
+			return "CREATE TABLE sums (k numeric(10, 2) PRIMARY KEY, note text); CREATE TABLE moments (k timestamp PRIMARY KEY, note text); CREATE TABLE days (k date PRIMARY KEY, note text)"
+		}
+		return "CREATE TABLE sums (k DECIMAL(10, 2) PRIMARY KEY, note TEXT)"
+	}, func(t *testing.T, place string, onPostgreSQL bool) {
+		i, err := start(t, map[string]string{"database": place, "readOnly": "false"})
+		require.NoError(t, err)
+		refuse := func(entity string, ids ...string) {
+			for _, id := range ids {
+				f := refused(t, i, "koan::"+entity+".create", `{"model":{"id":`+string(encode(t, id))+`,"note":"x"}}`)
+				require.Equal(t, fault.InvalidPayload, f.Code, "%s: %v", id, f)
+				require.Equal(t, "/model/id", f.Path, id)
+				f = refused(t, i, "koan::"+entity+".upsert-many", `{"models":[{"id":`+string(encode(t, id))+`,"note":"x"}]}`)
+				require.Equal(t, "/models/0/id", f.Path, "%s: %v", id, f)
+			}
+			require.EqualValues(t, 0, does(t, i, "koan::"+entity+".count", `{}`)["count"])
+		}
+		if !onPostgreSQL {
+			refuse("Sum", "1.50", "01")
+			return
+		}
+		refuse("Sum", "0.125", "1.5", "1e2")
+		refuse("Moment", "2031-02-03T01:00:00+05:00", "today")
+		refuse("Day", "tomorrow", "Feb 5 2031", "2030-02-03T00:00:00Z")
+	})
+}
+
 // A row whose key is no id stops a change by query with a fault, and without it the others are changed.
 func TestKeysThatCannotBeIDs(t *testing.T) {
 	for name, schema := range map[string]string{
