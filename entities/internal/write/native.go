@@ -13,6 +13,7 @@ import (
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/entities/internal/statement"
 	"github.com/koan-go/koan/entities/shim"
+	"github.com/koan-go/koan/framework/fault"
 )
 
 // rowWriter writes rows by statements of our own.
