@@ -27,9 +27,9 @@ type participants struct {
 	undos    *undo.Undos
 	journal  *record.Journal
 	underway *live.Runs
-	reader   journal.Reader // of the journal, nil without
-	feed     *feed.Hub      // of what runs commit; it takes part in none
-	signIns  console.SignIns
+	reader   journal.Reader  // of the journal, nil without
+	feed     *feed.Hub       // of what runs commit; it takes part in none
+	signIns  console.SignIns // takes part in none either
 }
 
 // newParticipants has the participants join an engine. In every phase of a run they are asked in

@@ -38,7 +38,8 @@ type Setting struct{ Key, Value string }
 
 // New starts the app with an empty data folder of its own, where an app that opens its databases
 // itself has its ledger. It stops with the test. Runs
-// need no approval, unless settings say so. Where the setting `database` is a server of
+// need no approval, unless settings say so, and a script may take 30 seconds, waiting included
+// (sandbox.cpuMs). Where the setting `database` is a server of
 // PostgreSQL, the sets are in schemas of the test's own, and dropped at its end; two kits whose
 // URLs have the same schema_prefix share them. Outside of a test binary it panics.
 func New(tb testing.TB, app framework.App, settings ...Setting) *Kit {
@@ -54,12 +55,19 @@ func NewConfined(tb testing.TB, app framework.App, settings ...Setting) *Kit {
 	return start(tb, app, false, settings)
 }
 
+// wallMs is the limit of CPU time within the test's own process, where nothing tells the time that a
+// script computes from the time that a busy machine lets it wait: the default of sandbox.timeoutMs.
+const wallMs = "30000"
+
 func start(tb testing.TB, app framework.App, inProcess bool, settings []Setting) *Kit {
 	tb.Helper()
 	if !testing.Testing() {
 		panic("koantest: only tests may use it")
 	}
 	flags := map[string]string{"replay.keep": "none"} // files that a test has no use for
+	if inProcess {
+		flags["sandbox.cpuMs"] = wallMs
+	}
 	if app.KeepsLedger() {
 		place := "database"
 		if app.Open != nil {

@@ -15,7 +15,7 @@ func TestDeclaredAnnotationsAreShown(t *testing.T) {
 	t.Parallel()
 	mode := oddMode + "a tool that says it only reads"
 	settings := settingsOf(t, []row{{id: "x", mode: mode}, {id: "trusted", mode: mode, settings: map[string]string{"trust": "true"}}})
-	kit := koantest.New(t, framework.App{Name: "declared"}, append(settings, koantest.Setting{Key: "sandbox.cpuMs", Value: "20000"})...)
+	kit := koantest.New(t, framework.App{Name: "declared"}, settings...)
 	got := kit.Run(`
 		import { getTool } from "@codemode/discovery";
 		import { work } from "@codemode/servers/x";

@@ -47,7 +47,7 @@ func TestIntegersReachTheirCallee(t *testing.T) {
 		}),
 	}}
 	settings := settingsOf(t, []row{{id: "x", mode: oddMode + "its arguments"}})
-	kit := koantest.New(t, app, append(settings, koantest.Setting{Key: "codeMode.faces", Value: "koan,codemode,gateway"}, koantest.Setting{Key: "sandbox.cpuMs", Value: "20000"})...)
+	kit := koantest.New(t, app, append(settings, koantest.Setting{Key: "codeMode.faces", Value: "koan,codemode,gateway"})...)
 
 	const input, sent = `{n: 9007199254740993n, m: "-9007199254740993", other: 12345678901234567890n}`, `"got {\"m\":-9007199254740993,\"n\":9007199254740993,\"other\":12345678901234567890}"`
 	run := func(id, code string) json.RawMessage {

@@ -14,7 +14,7 @@ func TestResultsThatMissTheirSchemaAreKept(t *testing.T) {
 	t.Parallel()
 	mode := oddMode + "a result that misses its schema"
 	settings := settingsOf(t, []row{{id: "writes", mode: mode}, {id: "reads", mode: mode, settings: map[string]string{"effects.*": "read"}}})
-	kit := koantest.New(t, framework.App{Name: "misfits"}, append(settings, koantest.Setting{Key: "sandbox.cpuMs", Value: "20000"})...)
+	kit := koantest.New(t, framework.App{Name: "misfits"}, settings...)
 	for id, retry := range map[string]string{"writes": "never", "reads": "fix"} {
 		got := kit.Run(`
 			import * as module from "@codemode/servers/`+id+`";

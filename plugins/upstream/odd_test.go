@@ -322,6 +322,7 @@ func TestOddServers(t *testing.T) {
 			SDK.Out.emit(got);
 			throw new Error("so that the calls are shown")`, koantest.Input{Args: map[string]any{"id": id, "calls": n}})
 		seen[id] = &oddOutcome{}
+		require.Len(t, out.Emitted, 1, "%s: %v", id, out.Error)
 		require.NoError(t, json.Unmarshal(out.Emitted[0], seen[id]))
 		require.Len(t, out.Calls, n, id)
 		seen[id].journal = out.Calls[n-1]

@@ -18,8 +18,7 @@ func TestPlansThatAreTooLargeAreRefusedAtOnce(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			settings := settingsOf(t, []row{{id: "x", mode: "sends many lines", settings: map[string]string{"effects.work": "read"}}})
 			kit := koantest.New(t, framework.App{Name: "large", Ledger: true}, append(settings,
-				koantest.Setting{Key: "database", Value: "sqlite://" + t.TempDir()}, koantest.Setting{Key: "approval.mode", Value: mode}, koantest.Setting{Key: "approval.maxPlanBytes", Value: "65536"},
-				koantest.Setting{Key: "sandbox.cpuMs", Value: "30000"})...) // under the race detector
+				koantest.Setting{Key: "database", Value: "sqlite://" + t.TempDir()}, koantest.Setting{Key: "approval.mode", Value: mode}, koantest.Setting{Key: "approval.maxPlanBytes", Value: "65536"})...)
 			got := kit.Try(reads, koantest.Input{Include: []string{"calls"}})
 			made := 0
 			for _, c := range got.Calls {

@@ -197,9 +197,6 @@ func (t term) accepts(v any) bool {
 	if t.column.IsLoose() { // rows may have a value of any type
 		return true
 	}
-	if t.column.Native != "" && isText { // as the database writes values of its type
-		return true
-	}
 	if _, isBlob := v.(keyBytes); isBlob || t.column.Form != nil { // whatever the app's type keeps
 		return t.column.Form != nil || t.column.Storage == descriptor.Bytes
 	}

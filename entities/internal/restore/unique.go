@@ -70,7 +70,7 @@ func (x *uniqueKeys) otherWith(ctx context.Context, key []*schema.Column, now, w
 		if err != nil {
 			return nil, err
 		}
-		if slices.Contains(x.k.Entity.FoldedColumns([]string{c.Name}), c.Name) {
+		if len(x.k.Entity.FoldedColumns([]string{c.Name})) > 0 {
 			b.Raw(fold.Function + "(").Name(c.Name).Raw(") = " + fold.Function + "(").Arg(v).Raw(") AND ")
 		} else {
 			b.Name(c.Name).Raw(" = ").Arg(v).Raw(" AND ")

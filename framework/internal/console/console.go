@@ -68,7 +68,7 @@ func New(o Options) *Handler {
 	}
 	h := &Handler{opts: o, origin: at, links: links{clock: o.Clock}, flows: newBySecret[flow](o.Clock, flowTime, maxFlows)}
 	h.sessions = sessions{
-		brief: newBySecret[session](o.Clock, sessionIdle, maxSessions), kept: o.SignIns, clock: o.Clock, person: o.Person, byToken: o.Authenticate != nil,
+		brief: newBySecret[session](o.Clock, sessionIdle, maxSessions), kept: o.SignIns, clock: o.Clock, person: o.Person, byToken: o.Authenticate != nil, log: o.Log,
 	}
 	h.mux = http.NewServeMux()
 	h.mux.HandleFunc(Path, h.serveFile)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -91,11 +92,32 @@ func TestSessionEndsWhenIdle(t *testing.T) {
 	require.False(t, caller(), "it is gone")
 }
 
-// full keeps no session.
+// full has sessions, and keeps nothing new of them.
 type full struct{ SignIns }
+
+func (full) Find(context.Context, string, time.Time) (string, time.Time, bool, error) {
+	return byLink, time.Unix(0, 0), true, nil
+}
+
+func (full) Use(context.Context, string, time.Time) error {
+	return fault.New(fault.ServiceUnavailable, "the disk is full")
+}
 
 func (full) Keep(context.Context, string, string, string, time.Time, time.Time, int) error {
 	return fault.New(fault.SetBusy, "somebody else writes")
+}
+
+// A session is valid though its use cannot be noted.
+func TestSessionOutlivesAFullDisk(t *testing.T) {
+	h, _, _ := console(t)
+	h.sessions.kept = full{}
+	r := httptest.NewRequest(http.MethodGet, "/api/todo", nil)
+	r.AddCookie(&http.Cookie{Name: h.cookieName(), Value: strings.Repeat("x", keptSecret)})
+	r.Header.Set(header, "1")
+	p, ok, err := h.Caller(r)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, auth.Local().Subject, p.Subject)
 }
 
 // A link that could not open a session can be used again.

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -45,6 +46,7 @@ type sessions struct {
 	clock   func() time.Time
 	person  auth.Principal // whoever signs in by a link
 	byToken bool           // links do not count
+	log     *slog.Logger
 }
 
 // add adds a session, and returns its secret and how long browsers keep it, 0 until they are closed.
@@ -86,9 +88,11 @@ func (s *sessions) use(ctx context.Context, secret string) (one session, ok bool
 		return session{}, false, nil
 	}
 	if now.Sub(used) > keptNoted {
-		err = s.kept.Use(ctx, id, now)
+		if err := s.kept.Use(ctx, id, now); err != nil { // whoever has signed in may work all the same
+			s.log.WarnContext(ctx, "the use of a session could not be noted; it may end early", "error", err)
+		}
 	}
-	return one, true, err
+	return one, true, nil
 }
 
 // read returns a session that was kept; ok is false if it was opened by a link and people sign in with tokens, or
