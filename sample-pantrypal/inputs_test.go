@@ -40,7 +40,7 @@ var badInputs = map[string]map[string]string{
 	"week-plan": {
 		`{"start": "soon"}`: "/start", `{"start": "2026-13-01"}`: "/start", `{"start": "2027-02-29"}`: "/start", `{"start": "2026-11-22"}`: "/start", `{"start": "9999-12-31"}`: "/start", `{"start": ""}`: "/start",
 		`{"start": "2026-11-24T00:00:00Z"}`: "/start", `{"days": 0}`: "/days", `{"days": 32}`: "/days", `{"days": 1.5}`: "/days", `{"servings": 1e20}`: "/servings", `{"servings": 0}`: "/servings", `{"budget": -1}`: "/budget",
-		`{"budget": 1e300}`: "/budget", `{"name": ""}`: "/name", `{"meal": "supper"}`: "/meal", `{"budjet": 5}`: "/budjet",
+		`{"budget": 1e300}`: "/budget", `{"name": ""}`: "/name", `{"meal": "supper"}`: "/meal", `{"budjet": 5}`: "/budjet", `{"weekdays": []}`: "/weekdays", `{"days": 1, "start": "2026-11-24", "weekdays": ["monday"]}`: "/weekdays",
 	},
 	"meal-prep": {
 		`{"meals": 1}`: "/meals", `{"meals": 15}`: "/meals", `{"servings": 1e20}`: "/servings", `{"servings": 60}`: "/servings", `{"servings": -1}`: "/servings", `{"start": "2026-02-30"}`: "/start", `{"start": "yesterday"}`: "/start",

@@ -109,6 +109,7 @@ type Folding int
 const (
 	FoldsAccents Folding = 1 << iota // searches take letters with and without accents for the same, as both cases
 	FoldsKey                         // unique keys take both cases for the same
+	FoldsID                          // the database itself finds a row by other texts, too: citext, char(n), a collation
 )
 
 // Folds reports whether texts of the column are the same in a way.
@@ -135,6 +136,11 @@ func (c *Column) Names() []string {
 		out[i] = c.Parts[i].Name
 	}
 	return out
+}
+
+// MeetsOthers reports whether the database may take another text than its own for a key of the column.
+func (c *Column) MeetsOthers() bool {
+	return c.Folds(FoldsID) || slices.ContainsFunc(c.Parts, func(p Column) bool { return p.Folds(FoldsID) || p.Storage == UUID })
 }
 
 // HasPart reports whether a column is one of several of a key.

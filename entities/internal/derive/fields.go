@@ -149,8 +149,15 @@ func (e *entity) columnOf(name string) *descriptor.Column {
 func column(c *inspect.Column) descriptor.Column {
 	return descriptor.Column{
 		Name: c.Name, Keeping: c.Keeping, Storage: c.Storage, Nullable: c.Nullable, Affinity: c.Affinity, Native: c.Native,
-		Capacity: c.Capacity, Single: c.Single, Form: c.Form, Origin: origin(c),
+		Capacity: c.Capacity, Single: c.Single, Form: c.Form, Origin: origin(c), Folding: folding(c),
 	}
+}
+
+func folding(c *inspect.Column) descriptor.Folding {
+	if c.Alike {
+		return descriptor.FoldsID
+	}
+	return 0
 }
 
 func origin(c *inspect.Column) descriptor.Origin {

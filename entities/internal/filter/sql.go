@@ -174,7 +174,7 @@ func formOf(c *descriptor.Column) fold.Form {
 }
 
 func (f folded) write(b *sqltext.Builder, a sqltext.Alias) {
-	if c, ok := f.operand.(plain); ok && c.Folding == descriptor.FoldsKey { // as its index has it
+	if c, ok := f.operand.(plain); ok && c.Folding&^descriptor.FoldsID == descriptor.FoldsKey { // as its index has it
 		b.Raw(fold.Function + "(")
 		f.operand.write(b, a)
 		b.Raw(")")

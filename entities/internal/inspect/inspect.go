@@ -120,6 +120,8 @@ type Value struct {
 	Unlisted bool
 	// Short says that a text has no line breaks worth speaking of: it is one of a bounded length.
 	Short bool
+	// Alike says that a value is equal to other texts: its type or its collation ignores case, or blanks at its end.
+	Alike bool
 }
 
 // Limits are what a column's type and its checks say of values.

@@ -161,13 +161,13 @@ func postgresValue(t *postgresType, modifier int) (v Value, l Limits) {
 	case "bytea":
 		v.Storage = descriptor.Bytes
 	case "varchar", "bpchar":
-		v.Storage = descriptor.Text
+		v.Storage, v.Alike = descriptor.Text, t.name == "bpchar"
 		if n := modifier - 4; modifier > 4 {
 			l.MaxLength, v.Short = &n, n <= shortText
 			v.Capacity = &descriptor.Capacity{Length: n}
 		}
 	default:
-		v.Storage = descriptor.Text
+		v.Storage, v.Alike = descriptor.Text, t.name == "citext"
 		if t.category != "S" || t.name == "name" || t.name == "char" {
 			v.Native = quotedName(t.schema, t.name)
 		}

@@ -177,6 +177,9 @@ func (s *sqliteFile) describe(ctx context.Context, r *Relation) error {
 		if err := s.uniqueKeys(ctx, r); err != nil {
 			return err
 		}
+		if err := s.collations(ctx, r); err != nil {
+			return err
+		}
 		if err := s.foreignKeys(ctx, r); err != nil {
 			return err
 		}
@@ -184,6 +187,18 @@ func (s *sqliteFile) describe(ctx context.Context, r *Relation) error {
 		r.nameRowID()
 	}
 	return s.sample(ctx, r)
+}
+
+// collations finds the columns of keys whose values are equal to other texts.
+func (s *sqliteFile) collations(ctx context.Context, r *Relation) error {
+	return each(ctx, s, func(rows *sql.Rows) error {
+		var name sql.NullString
+		err := rows.Scan(&name)
+		if c := r.Column(name.String); c != nil {
+			c.Alike = true
+		}
+		return err
+	}, `SELECT c.name FROM pragma_index_list(?) AS i, pragma_index_xinfo(i.name) AS c WHERE i."unique" = 1 AND c.key = 1 AND upper(c.coll) <> 'BINARY'`, r.Name)
 }
 
 // nameRowID finds a name for the number of a row that no column has.

@@ -13,7 +13,6 @@ import (
 	"github.com/koan-go/koan/entities/internal/read"
 	"github.com/koan-go/koan/entities/internal/statement"
 	"github.com/koan-go/koan/entities/shim"
-	"github.com/koan-go/koan/framework/fault"
 )
 
 // rowWriter writes rows by statements of our own.
@@ -166,8 +165,8 @@ func (t rowWriter) insert(ctx context.Context, p *prepared) (out json.RawMessage
 	if out == nil {
 		return nil, t.unseenRow(p.model)
 	}
-	if p.model.ID != nil && p.id != nil && t.k.FormatID(id) != t.k.FormatID(p.id) {
-		return nil, t.otherID(p, id)
+	if err := t.checkKept(ctx, p, id); err != nil {
+		return nil, err
 	}
 	t.RecordCreated(t.k, id)
 	if err := t.Past.KnowReturned(t.k, id, held); err != nil {
@@ -177,15 +176,6 @@ func (t rowWriter) insert(ctx context.Context, p *prepared) (out json.RawMessage
 		return nil, err
 	}
 	return t.Weighing.CheckReturned(t.by, t.k, p.model, id, out)
-}
-
-// otherID is the fault of an id that the database keeps otherwise than its caller has written it: a decimal with too
-// many digits, a time of another zone. The row that is stored would not be the one that was named.
-func (t rowWriter) otherID(p *prepared, kept any) *fault.Fault {
-	return fault.Invalid(fault.Detail{
-		Path:    p.model.At + "/id",
-		Message: "the database keeps this id as " + filter.Quote(t.k.FormatID(kept)) + ", not as " + filter.Quote(t.k.FormatID(p.id)) + ": send it as it is kept",
-	})
 }
 
 // update changes an entity in one statement and returns what it became; nil where
