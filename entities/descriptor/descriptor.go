@@ -110,6 +110,7 @@ const (
 	FoldsAccents Folding = 1 << iota // searches take letters with and without accents for the same, as both cases
 	FoldsKey                         // unique keys take both cases for the same
 	FoldsID                          // the database itself finds a row by other texts, too: citext, char(n), a collation
+	AsTexts                          // values are the same where their texts are: their type on PostgreSQL has no equality, or one of areas
 )
 
 // Folds reports whether texts of the column are the same in a way.

@@ -241,6 +241,10 @@ func classOf(typ string) (shape, bool) {
 	return shape{}, false
 }
 
+// incomparable are the types of PostgreSQL that have no equality, or one of something else than the value: two boxes of
+// one area are equal.
+var incomparable = strings.Fields("xml point line lseg box path polygon circle jsonpath refcursor pg_snapshot txid_snapshot")
+
 // keyFolding says whether the database finds a row by other texts than its id, too: by its type or its collation.
 func keyFolding(id *gen.Field) descriptor.Folding {
 	c := id.Column()

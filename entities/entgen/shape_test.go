@@ -27,6 +27,7 @@ func (Native) Fields() []ent.Field {
 		field.String("tags").SchemaType(typed("text[]")), field.String("length").SchemaType(typed("interval")),
 		field.String("name").SchemaType(typed("character varying(30)")), field.String("note").SchemaType(typed("CITEXT")),
 		field.Enum("status").Values("a").SchemaType(typed("status")), field.Int("number").SchemaType(typed("serial")),
+		field.String("doc").SchemaType(typed("XML")),
 	}
 }
 
@@ -34,9 +35,10 @@ func TestNativeTypesAreThoseOfTheDatabase(t *testing.T) {
 	m, err := newModel(graph(t, Native{}))
 	require.NoError(t, err)
 	for name, want := range map[string]string{
-		"address": "address", "zip": "public.zip", "tags": "text[]", "length": "interval", "name": "", "note": "", "status": "", "number": "",
+		"address": "address", "zip": "public.zip", "tags": "text[]", "length": "interval", "name": "", "note": "", "status": "", "number": "", "doc": "XML",
 	} {
 		require.Equal(t, want, m.kinds[0].Entity.Column(name).Native, name)
+		require.Equal(t, name == "doc", m.kinds[0].Entity.Column(name).Folds(descriptor.AsTexts), name)
 	}
 }
 

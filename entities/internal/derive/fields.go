@@ -154,6 +154,9 @@ func column(c *inspect.Column) descriptor.Column {
 }
 
 func folding(c *inspect.Column) descriptor.Folding {
+	if c.Textual {
+		return descriptor.AsTexts
+	}
 	if c.Alike {
 		return descriptor.FoldsID
 	}

@@ -144,7 +144,13 @@ func native(b *sqltext.Builder, c *descriptor.Column) bool {
 // verbatim is a column that is compared with exactly what it holds.
 type verbatim struct{ plain }
 
-func (c verbatim) write(b *sqltext.Builder, a sqltext.Alias) { b.Column(a, c.Name) }
+func (c verbatim) write(b *sqltext.Builder, a sqltext.Alias) {
+	if c.Folds(descriptor.AsTexts) && native(b, c.Column) {
+		castToText(b, a, c.Column)
+		return
+	}
+	b.Column(a, c.Name)
+}
 
 func (c verbatim) bind(b *sqltext.Builder, v any) {
 	if c.Native == "" {
@@ -152,6 +158,9 @@ func (c verbatim) bind(b *sqltext.Builder, v any) {
 		return
 	}
 	before, after := b.Dialect.Native(c.Native)
+	if c.Folds(descriptor.AsTexts) && before != "" { // as the database itself writes the value
+		before, after = "CAST("+before, after+" AS TEXT)"
+	}
 	b.Raw(before).Arg(v).Raw(after)
 }
 
@@ -174,7 +183,7 @@ func formOf(c *descriptor.Column) fold.Form {
 }
 
 func (f folded) write(b *sqltext.Builder, a sqltext.Alias) {
-	if c, ok := f.operand.(plain); ok && c.Folding&^descriptor.FoldsID == descriptor.FoldsKey { // as its index has it
+	if c, ok := f.operand.(plain); ok && c.Folds(descriptor.FoldsKey) && !c.Folds(descriptor.FoldsAccents) { // as its index has it
 		b.Raw(fold.Function + "(")
 		f.operand.write(b, a)
 		b.Raw(")")

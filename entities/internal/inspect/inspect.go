@@ -122,6 +122,8 @@ type Value struct {
 	Short bool
 	// Alike says that a value is equal to other texts: its type or its collation ignores case, or blanks at its end.
 	Alike bool
+	// Textual says that values are the same where their texts are: the type cannot be compared.
+	Textual bool
 }
 
 // Limits are what a column's type and its checks say of values.
