@@ -159,7 +159,7 @@ func (t term) native(d sqltext.Dialect, v any) any {
 		if !ok || d.TimesAreTexts() {
 			return v
 		}
-		if at, err := parseTime(text); err == nil {
+		if at, err := parsePlace(text); err == nil {
 			return at
 		}
 	case descriptor.Bool:
@@ -208,8 +208,8 @@ func (t term) accepts(v any) bool {
 	case descriptor.Bool:
 		return isBool || isInt
 	case descriptor.Time, descriptor.Day:
-		_, err := appendTimeText(nil, s)
-		return isText && err == nil
+		_, err := parsePlace(s)
+		return isText && (err == nil || isEndless(s))
 	case descriptor.UUID:
 		_, err := uuid.Parse(s)
 		return isText && err == nil
