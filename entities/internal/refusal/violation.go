@@ -144,6 +144,11 @@ func (t *Faults) OfDelete(ctx context.Context, k *model.Kind, id any, err error)
 	if err != nil {
 		return t.Verdict(err)
 	}
+	if len(holders) == 0 {
+		if holders, err = t.relatedHolders(ctx, k, id); err != nil {
+			return t.Verdict(err)
+		}
+	}
 	var by, where []string
 	for _, h := range holders {
 		by = append(by, h.String())
@@ -213,6 +218,39 @@ func (t *Faults) holders(ctx context.Context, k *model.Kind, ids []any) (out []h
 				out = append(out, h)
 			}
 		}
+	}
+	return out, nil
+}
+
+// relatedHolders finds the holders of a row along foreign keys whose columns are compared in pairs: those of several
+// columns, and those to a key of numbers or days, or to other columns than the key.
+func (t *Faults) relatedHolders(ctx context.Context, k *model.Kind, id any) (out []holder, err error) {
+	for i := range k.Entity.Edges {
+		e := &k.Entity.Edges[i]
+		child := t.Model.ByName[e.Target]
+		if len(e.On) == 0 || e.Relation != descriptor.O2M && (e.Relation != descriptor.O2O || e.Inverse) || e.Cascade || e.SetNull || child == nil {
+			continue
+		}
+		b := t.Statement()
+		row, other := b.NewAlias(), b.NewAlias()
+		b.Raw("SELECT ")
+		filter.KeyText(b, other, &child.Entity.Key)
+		b.Raw(" FROM ").Name(k.Entity.Table).Raw(" AS ").Alias(row).Raw(" JOIN ").Name(child.Entity.Table).Raw(" AS ").Alias(other).Raw(" ON ")
+		filter.Joined(b, row, other, e.On)
+		b.Raw(" WHERE ")
+		filter.KeyIs(b, row, &k.Entity.Key, k.BoundID(id))
+		ids, err := t.IDs(ctx, child, b)
+		if err != nil {
+			return nil, err
+		}
+		if len(ids) == 0 {
+			continue
+		}
+		h, err := t.holderOf(ctx, child, &descriptor.Referrer{Entity: e.Target, Column: e.On[0].Target}, ids)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, h)
 	}
 	return out, nil
 }
