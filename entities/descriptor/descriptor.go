@@ -110,6 +110,7 @@ const (
 	FoldsAccents Folding = 1 << iota // searches take letters with and without accents for the same, as both cases
 	FoldsKey                         // unique keys take both cases for the same
 	FoldsID                          // the database itself finds a row by other texts, too: citext, char(n), a collation
+	OwnOrder                         // no such way: the type on PostgreSQL has an order of its own, which is not that of its texts
 	AsTexts                          // values are the same where their texts are: their type on PostgreSQL has no equality, or one of areas
 )
 

@@ -153,8 +153,11 @@ func column(c *inspect.Column) descriptor.Column {
 }
 
 func folding(c *inspect.Column) descriptor.Folding {
-	if c.Textual {
+	switch {
+	case c.Textual:
 		return descriptor.AsTexts
+	case c.Ordered:
+		return descriptor.OwnOrder
 	}
 	if c.Alike {
 		return descriptor.FoldsID

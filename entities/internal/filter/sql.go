@@ -114,11 +114,34 @@ func Column(b *sqltext.Builder, a sqltext.Alias, c *descriptor.Column) {
 	case c.Storage == descriptor.Decimal:
 		before, after := b.Dialect.Numeric()
 		b.Raw(before).Column(a, c.Name).Raw(after)
+	case InOwnOrder(b, c):
+		b.Column(a, c.Name)
 	case asText(b, c):
 		castToText(b, a, c)
 	default:
 		b.Column(a, c.Name)
 	}
+}
+
+// InOwnOrder reports whether a column is ordered as its type on PostgreSQL is, and not as the texts that callers see:
+// $9.00 comes before $10.00.
+func InOwnOrder(b *sqltext.Builder, c *descriptor.Column) bool {
+	return c.Folds(descriptor.OwnOrder) && native(b, c)
+}
+
+// textual is a column as the text that callers see.
+type textual struct{ plain }
+
+func (c textual) write(b *sqltext.Builder, a sqltext.Alias) { castToText(b, a, c.Column) }
+
+func (c textual) bind(b *sqltext.Builder, v any) { b.Arg(v) }
+
+// textOf is a column whose text is searched.
+func textOf(c *descriptor.Column) operand {
+	if c.Folds(descriptor.OwnOrder) {
+		return textual{plain{c}}
+	}
+	return plain{c}
 }
 
 func castToText(b *sqltext.Builder, a sqltext.Alias, c *descriptor.Column) {
@@ -210,6 +233,11 @@ func equalityColumn(c *descriptor.Column) operand {
 
 // Bind appends a value that Column is compared with.
 func Bind(b *sqltext.Builder, c *descriptor.Column, v any) {
+	if InOwnOrder(b, c) {
+		before, after := b.Dialect.Native(c.Native)
+		b.Raw(before).Arg(v).Raw(after)
+		return
+	}
 	if c.Storage != descriptor.Decimal {
 		if held, ok := v.([]byte); ok && asText(b, c) {
 			v = string(held)

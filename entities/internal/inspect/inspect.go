@@ -124,6 +124,8 @@ type Value struct {
 	Alike bool
 	// Textual says that values are the same where their texts are: the type cannot be compared.
 	Textual bool
+	// Ordered says that values have an order of their own, which is not that of their texts.
+	Ordered bool
 }
 
 // Limits are what a column's type and its checks say of values.

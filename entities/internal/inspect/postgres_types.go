@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -107,6 +108,9 @@ func (s *postgresCatalog) describe(c *Column, id int64, modifier int) {
 	}
 }
 
+// ordered are the types whose order is not that of their texts, as far as there is a least and a greatest of them.
+var ordered = []string{"money", "oid", "interval", "inet", "cidr", "pg_lsn", "timetz"}
+
 // compares reports whether the database says of two values of a type whether they are the same.
 func (s *postgresCatalog) compares(t *postgresType, depth int) bool {
 	switch {
@@ -195,6 +199,7 @@ func postgresValue(t *postgresType, modifier int) (v Value, l Limits) {
 		}
 	default:
 		v.Storage, v.Alike = descriptor.Text, t.name == "citext"
+		v.Ordered = t.schema == "pg_catalog" && slices.Contains(ordered, t.name)
 		if t.category != "S" || t.name == "name" || t.name == "char" {
 			v.Native = quotedName(t.schema, t.name)
 		}

@@ -156,6 +156,8 @@ func (x *statements) aggregate(a *Aggregate, limit int) *sqltext.Builder {
 		}
 		if c := &a.columns[i]; c.inner.IsLoose() {
 			b.Raw(x.dialect.BareColumn()).Column(g, c.inner.Name)
+		} else if filter.InOwnOrder(b, &c.inner) {
+			b.Raw("CAST(").Column(g, c.inner.Name).Raw(" AS TEXT)")
 		} else if c.inner.Storage == descriptor.Time {
 			b.Raw(before).Column(g, c.inner.Name).Raw(after)
 		} else {

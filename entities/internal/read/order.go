@@ -126,6 +126,8 @@ func (t term) appendPlace(b *sqltext.Builder, a sqltext.Alias) {
 		switch {
 		case t.column.IsLoose():
 			b.Raw(b.Dialect.BareColumn()).Column(a, t.column.Name)
+		case filter.InOwnOrder(b, t.column):
+			b.Raw("CAST(").Column(a, t.column.Name).Raw(" AS TEXT)")
 		case t.column.Storage == descriptor.Day, t.column.Native != "":
 			filter.Column(b, a, t.column)
 		case t.column.Storage == descriptor.Time:
