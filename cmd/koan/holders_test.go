@@ -31,6 +31,13 @@ INSERT INTO pairs VALUES ('2020-01-01', 1); INSERT INTO pair_refs VALUES (1, '20
 			require.Contains(t, f.Message, "is still referenced by "+who)
 			require.Contains(t, f.Hint, "see "+where+".")
 		}
+		f := refused(t, i, "koan::Parent.patch", `{"id":"1","changes":{"code":"9.00"}}`)
+		require.Equal(t, fault.Conflict, f.Code, "%v", f)
+		require.Equal(t, "/changes/code", f.Path)
+		f = refused(t, i, "koan::Kid.patch", `{"id":"1","changes":{"code":"9.00"}}`)
+		require.Equal(t, fault.InvalidPayload, f.Code, "%v", f)
+		require.Equal(t, "/changes/code", f.Path)
+		require.Contains(t, f.Message, "there is no Parent with this code")
 		require.EqualValues(t, 1, does(t, i, "koan::Parent.delete", `{"id":"2"}`)["deleted"])
 	})
 }

@@ -45,6 +45,9 @@ func (t *Faults) violationFault(ctx context.Context, k *model.Kind, m *model.Val
 		if details := t.danglingReferences(ctx, k, m); len(details) > 0 {
 			return fault.Invalid(details...)
 		}
+		if f := t.pairedFault(k, m); f != nil {
+			return f
+		}
 		return fault.New(fault.InvalidPayload, "something that this refers to does not exist").WithPath(at).
 			WithHint("A foreign key of the database refused it: store first what it refers to, or correct the ids in it.")
 	case database.Exclusion:
@@ -253,6 +256,34 @@ func (t *Faults) relatedHolders(ctx context.Context, k *model.Kind, id any) (out
 		out = append(out, h)
 	}
 	return out, nil
+}
+
+// pairedFault says of a foreign key whose columns are compared in pairs which end of it a write has broken: nil where
+// the fields that were set are of several.
+func (t *Faults) pairedFault(k *model.Kind, m *model.Values) *fault.Fault {
+	var there, here []string // fields that others refer to, and those that refer to others
+	var target *model.Kind
+	for i := range k.Entity.Edges {
+		e := &k.Entity.Edges[i]
+		field := slices.IndexFunc(m.Fields, func(f model.FieldValue) bool {
+			return slices.ContainsFunc(e.On, func(p descriptor.Pair) bool { return p.Own == f.Column.Name })
+		})
+		switch {
+		case field < 0:
+		case e.Relation == descriptor.O2M || e.Relation == descriptor.O2O && !e.Inverse:
+			there = append(there, m.Fields[field].Field.Name)
+		default:
+			here, target = append(here, m.Fields[field].Field.Name), t.Model.ByName[e.Target]
+		}
+	}
+	switch {
+	case len(there) > 0 && len(here) == 0:
+		return fault.Newf(fault.Conflict, "the %s is still referenced by its %s", k.Name(), there[0]).WithPath(m.At + "/" + filter.Escape(there[0])).
+			WithRetry(fault.Fix).WithHint("First delete what refers to it, or make it refer to another.")
+	case len(here) == 1 && len(there) == 0 && target != nil && t.by.Knows(target):
+		return fault.Invalid(fault.Detail{Path: m.At + "/" + filter.Escape(here[0]), Message: "there is no " + target.Name() + " with this " + here[0]})
+	}
+	return nil
 }
 
 // holderOf is what the caller may know of rows that refer to others.
