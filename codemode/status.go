@@ -89,6 +89,9 @@ func status(ctx context.Context, call catalog.Call) (json.RawMessage, error) {
 
 // statusOf looks for a run where it may be: among those that run here, at its plan, in the journal.
 func statusOf(ctx context.Context, call catalog.Call, id string) (*runStatus, error) {
+	if strings.ContainsRune(id, 0) { // no database can look for it
+		return nil, noRun(id)
+	}
 	out := &runStatus{RunID: id}
 	now, running := live.Find(ctx, id)
 	if running {
@@ -170,10 +173,15 @@ type endedRun struct {
 	} `json:"calls"`
 }
 
+// noRun is the fault of an id that no run of the caller's has.
+func noRun(id string) *fault.Fault {
+	return fault.Newf(fault.NotFound, "no run of yours has the id %s", quoted(id)).WithPath("/runId").
+		WithHint("Runs are known from their start to journal.retentionDays after their end, while they run only to the process that runs them. Without a database of the app's own there is no journal.")
+}
+
 // end fills in how a run ended.
 func (s *runStatus) end(ctx context.Context, call catalog.Call) error {
-	unknown := fault.Newf(fault.NotFound, "no run of yours has the id %s", quoted(s.RunID)).WithPath("/runId").
-		WithHint("Runs are known from their start to journal.retentionDays after their end, while they run only to the process that runs them. Without a database of the app's own there is no journal.")
+	unknown := noRun(s.RunID)
 	page := call.View().Snapshot().Document(catalog.RunReportURI)
 	if page == nil {
 		return unknown

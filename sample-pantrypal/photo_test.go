@@ -58,11 +58,30 @@ func TestWebShowsPhotosOfRecipes(t *testing.T) {
 	_, head, _ = w.do("GET", picture, "")
 	require.Equal(t, "image/svg+xml", head.Get("Content-Type"))
 
-	// What another program says is the photo, and is none, is not shown.
-	status, _, text = w.do("PATCH", "/api/recipe/shakshuka", `{"photo":"gone"}`, "Content-Type", "application/merge-patch+json", "If-Match", "*")
+	// Another program may set a photo of the usual types. What is none is not shown, and what is no file is refused.
+	set := func(id string) (int, string) {
+		status, _, text := w.do("PATCH", "/api/recipe/shakshuka", `{"photo":"`+id+`"}`, "Content-Type", "application/merge-patch+json", "If-Match", "*")
+		return status, text
+	}
+	for file, shown := range map[string]string{string(photo): "image/png", "RIFF\x24\x00\x00\x00WEBPVP8 \x18\x00\x00\x00": "image/webp", "no photo": "image/svg+xml", "<svg xmlns='http://www.w3.org/2000/svg'/>": "image/svg+xml"} {
+		status, _, text = w.do("POST", "/api/files", file, "Content-Type", "application/octet-stream")
+		require.Equal(t, http.StatusCreated, status, "%s", text)
+		status, text = set(regexp.MustCompile(`file_[0-9a-f]+`).FindString(text))
+		require.Equal(t, http.StatusOK, status, "%s", text)
+		_, head, text = w.do("GET", picture, "")
+		require.Equal(t, shown, head.Get("Content-Type"))
+		require.Equal(t, shown != "image/svg+xml", text == file)
+		require.Contains(t, head.Get("Content-Security-Policy"), "none")
+	}
+	status, text = set("file_00000000000000000000000000000000")
 	require.Equal(t, http.StatusOK, status, "%s", text)
 	_, head, _ = w.do("GET", picture, "")
-	require.Equal(t, "image/svg+xml", head.Get("Content-Type"))
+	require.Equal(t, "image/svg+xml", head.Get("Content-Type"), "it is gone")
+	for _, id := range []string{"gone", "https://example.com/a.png", ""} {
+		status, text = set(id)
+		require.Equal(t, http.StatusBadRequest, status, "%s", text)
+		require.Contains(t, text, `"path":"/photo"`)
+	}
 }
 
 // dishPhoto sends a photo of the shakshuka.

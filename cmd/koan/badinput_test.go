@@ -1,14 +1,17 @@
 package main
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/framework"
 	"github.com/koan-go/koan/framework/database/sqlitedriver"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -82,6 +85,24 @@ func requireDamaged(t *testing.T, err error) {
 	require.Equal(t, fault.ServiceUnavailable, f.Code, "%v", f)
 	require.NotEmpty(t, f.Hint)
 	require.Regexp(t, "damaged|malformed|not a database", f.Error()+f.Hint)
+}
+
+// An id of a run with a NUL character is that of no run, also where PostgreSQL keeps the runs.
+func TestRunIDWithNUL(t *testing.T) {
+	each(t, func(t *testing.T, s store) {
+		keys := map[string]string{"database": s.place, "ledger.database": "sqlite://" + t.TempDir()}
+		if strings.HasPrefix(s.place, "postgres:") {
+			keys["ledger.database"], _ = foreign(t, "SELECT 1", true)
+		}
+		i, err := framework.New(t.Context(), databaseApp(), framework.Options{Config: framework.Source{Flags: keys}})
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = i.Stop(context.Background()) })
+		for _, op := range []string{"status", "undo"} {
+			f := refused(t, i, "code::koan."+op, `{"runId":"a\u0000"}`)
+			require.Equal(t, fault.NotFound, f.Code, "%v", f)
+			require.Equal(t, "/runId", f.Path)
+		}
+	})
 }
 
 // A table that is dropped, and a server that goes away, in the middle of a script: a fault, and nothing half-done.

@@ -110,6 +110,96 @@ Key.delete(b);`, nil)
 	}
 }
 
+// An id that the database would keep otherwise is refused, and nothing is stored.
+func TestIDsThatAreKeptOtherwise(t *testing.T) {
+	onBoth(t, func(onPostgreSQL bool) string {
+		if onPostgreSQL {
+			return "CREATE TABLE sums (k numeric(10, 2) PRIMARY KEY, note text); CREATE TABLE moments (k timestamp PRIMARY KEY, note text); CREATE TABLE days (k date PRIMARY KEY, note text)"
+		}
+		return "CREATE TABLE sums (k DECIMAL(10, 2) PRIMARY KEY, note TEXT)"
+	}, func(t *testing.T, place string, onPostgreSQL bool) {
+		i, err := start(t, map[string]string{"database": place, "readOnly": "false"})
+		require.NoError(t, err)
+		refuse := func(entity string, ids ...string) {
+			for _, id := range ids {
+				f := refused(t, i, "koan::"+entity+".create", `{"model":{"id":`+string(encode(t, id))+`,"note":"x"}}`)
+				require.Equal(t, fault.InvalidPayload, f.Code, "%s: %v", id, f)
+				require.Equal(t, "/model/id", f.Path, id)
+				f = refused(t, i, "koan::"+entity+".upsert-many", `{"models":[{"id":`+string(encode(t, id))+`,"note":"x"}]}`)
+				require.Equal(t, "/models/0/id", f.Path, "%s: %v", id, f)
+			}
+			require.EqualValues(t, 0, does(t, i, "koan::"+entity+".count", `{}`)["count"])
+		}
+		if !onPostgreSQL {
+			refuse("Sum", "1.50", "01")
+			return
+		}
+		refuse("Sum", "0.125", "1.5", "1e2")
+		refuse("Moment", "2031-02-03T01:00:00+05:00", "today")
+		refuse("Day", "tomorrow", "Feb 5 2031", "2030-02-03T00:00:00Z")
+	})
+}
+
+// Databases find a row by other texts than its id, too: an id in another case, or with other blanks at its end. A row has
+// one id in answers, changes, the journal and an undo, and one write of it is one write.
+func TestIDsInOtherSpellings(t *testing.T) {
+	onBoth(t, func(onPostgreSQL bool) string {
+		if onPostgreSQL {
+			return `CREATE EXTENSION citext; CREATE TABLE codes (k char(5) PRIMARY KEY, note text NOT NULL); CREATE TABLE words (k citext PRIMARY KEY, note text NOT NULL);
+CREATE TABLE pairs (a char(3), b citext, c uuid, note text NOT NULL, PRIMARY KEY (a, b, c));
+CREATE DOMAIN tag AS char(5); CREATE TABLE tags (k tag PRIMARY KEY, note text NOT NULL); CREATE TABLE bounds (k varchar(5) PRIMARY KEY, note text NOT NULL);
+CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false); CREATE TABLE names (k text COLLATE loose PRIMARY KEY, note text NOT NULL);
+INSERT INTO names VALUES ('Ab', 'old'); INSERT INTO tags VALUES ('ab', 'old'); INSERT INTO pairs VALUES ('ab', 'Ab', '0190aaaa-0000-7000-8000-000000000000', 'old');
+INSERT INTO words VALUES ('Ab', 'old'); INSERT INTO codes VALUES ('ab', 'old')`
+		}
+		return `CREATE TABLE codes (k TEXT COLLATE RTRIM PRIMARY KEY, note TEXT NOT NULL); CREATE TABLE words (k TEXT COLLATE NOCASE PRIMARY KEY, note TEXT NOT NULL);
+CREATE TABLE pairs (a TEXT COLLATE RTRIM, b TEXT COLLATE NOCASE, c TEXT, note TEXT NOT NULL, PRIMARY KEY (a, b, c)) WITHOUT ROWID;
+INSERT INTO pairs VALUES ('ab', 'Ab', '0190aaaa-0000-7000-8000-000000000000', 'old'); INSERT INTO words VALUES ('Ab', 'old'); INSERT INTO codes VALUES ('ab   ', 'old')`
+	}, func(t *testing.T, place string, onPostgreSQL bool) {
+		i, err := start(t, map[string]string{"database": place, "readOnly": "false", "approval.mode": "never"})
+		require.NoError(t, err)
+		type spellings struct{ kept, first, second, fresh, other string } // the row's id, two others, and two of a new row
+		for entity, s := range map[string]spellings{
+			"Code": {"ab   ", "ab", "ab ", "x", "x "}, "Word": {"Ab", "AB", "ab", "xy", "XY"}, "Tag": {"ab   ", "ab", "ab ", "x", "x "}, "Name": {"Ab", "AB", "ab", "xy", "XY"},
+			"Pair": {"ab,Ab,0190aaaa-0000-7000-8000-000000000000", "ab ,ab,0190aaaa-0000-7000-8000-000000000000", "ab,AB,0190aaaa-0000-7000-8000-000000000000", "x,xy,0190aaaa-0000-7000-8000-000000000000", "x ,XY,0190aaaa-0000-7000-8000-000000000000"},
+		} {
+			if !onPostgreSQL && (entity == "Tag" || entity == "Name") {
+				continue
+			}
+			all := func() any { return does(t, i, "koan::"+entity+".collection", `{}`)["items"] }
+			before := all()
+			for code, want := range map[string]string{
+				`E.patch(s.first, {note: "1"}); E.patch(s.second, {note: "2"}); E.patch(s.kept, {note: "3"}); return 1`:      "update",
+				`return E.upsert({id: s.first, note: "1"}).id === s.kept`:                                                    "update",
+				`return E.upsertMany([{id: s.first, note: "1"}, {id: s.second, note: "2"}, {id: s.kept, note: "3"}]).length`: "update",
+				`return E.delete(s.second)`:                                                        "delete",
+				`return E.deleteMany([s.first, s.second, s.kept])`:                                 "delete",
+				`return E.upsertMany([{id: s.fresh, note: "1"}, {id: s.other, note: "2"}]).length`: "create",
+				`const made = E.create({id: s.fresh, note: "1"}); E.getById(made.id); E.patch(made.id, {note: "2"}); E.patch(s.fresh, {note: "3"}); E.patch(s.other, {note: "4"}); return E.count({id: made.id})`: "create",
+			} {
+				did := script(t, i, `const s = SDK.args, E = SDK.Entities.`+entity+`; `+code, map[string]any{"include": []string{"changes"}, "args": map[string]any{"kept": s.kept, "first": s.first, "second": s.second, "fresh": s.fresh, "other": s.other}})
+				require.Len(t, did["changes"], 1, "%s %s: %v", entity, code, did)
+				require.Equal(t, want, did["changes"].([]any)[0].(map[string]any)["action"], "%s %s", entity, code)
+				if want != "create" {
+					require.Equal(t, s.kept, did["changes"].([]any)[0].(map[string]any)["id"])
+				}
+				if want == "delete" {
+					require.EqualValues(t, 1, did["result"], "%s %s", entity, code)
+				}
+				_, err := call(t, i, "code::koan.undo", map[string]any{"runId": did["runId"]})
+				require.NoError(t, err, "%s %s", entity, code)
+				require.Equal(t, before, all(), "%s %s", entity, code)
+			}
+			require.Equal(t, fault.Conflict, refused(t, i, "koan::"+entity+".create", `{"model":{"id":`+string(encode(t, s.first))+`,"note":"x"}}`).Code)
+		}
+		if onPostgreSQL { // what a script has caught is not stored either
+			did := script(t, i, `const refused = (f) => { try { f() } catch (e) { return e.path } };
+return [refused(() => SDK.Entities.Bound.create({ id: "abcde ", note: "x" })), refused(() => SDK.Entities.Bound.upsertMany([{ id: "a", note: "x" }, { id: "abcde ", note: "x" }])), SDK.Entities.Bound.count()]`, nil)
+			require.Equal(t, []any{"/model/id", "/models/1/id", 0.0}, did["result"])
+		}
+	})
+}
+
 // A row whose key is no id stops a change by query with a fault, and without it the others are changed.
 func TestKeysThatCannotBeIDs(t *testing.T) {
 	for name, schema := range map[string]string{

@@ -109,6 +109,9 @@ type Folding int
 const (
 	FoldsAccents Folding = 1 << iota // searches take letters with and without accents for the same, as both cases
 	FoldsKey                         // unique keys take both cases for the same
+	FoldsID                          // the database itself finds a row by other texts, too: citext, char(n), a collation
+	OwnOrder                         // no such way: the type on PostgreSQL has an order of its own, which is not that of its texts
+	AsTexts                          // values are the same where their texts are: their type on PostgreSQL has no equality, or one of areas
 )
 
 // Folds reports whether texts of the column are the same in a way.
@@ -135,6 +138,11 @@ func (c *Column) Names() []string {
 		out[i] = c.Parts[i].Name
 	}
 	return out
+}
+
+// MeetsOthers reports whether the database may take another text than its own for a key of the column.
+func (c *Column) MeetsOthers() bool {
+	return c.Folds(FoldsID) || slices.ContainsFunc(c.Parts, func(p Column) bool { return p.Folds(FoldsID) || p.Storage == UUID })
 }
 
 // HasPart reports whether a column is one of several of a key.

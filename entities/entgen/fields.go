@@ -183,6 +183,9 @@ func (m *model) readField(n *gen.Type, f *gen.Field, version string) (catalog.Fi
 	if a.Fold == expose.Accents {
 		col.Folding |= descriptor.FoldsAccents
 	}
+	if slices.Contains(incomparable, strings.ToLower(col.Native)) {
+		col.Folding |= descriptor.AsTexts
+	}
 	if f.Annotations[expose.IgnoreCaseName] != nil {
 		col.Folding |= descriptor.FoldsKey
 	}

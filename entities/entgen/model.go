@@ -242,7 +242,7 @@ func (m *model) readEntity(k *kind, n *gen.Type, a *expose.Entity) {
 			Versioned: a.Version != "", Exposure: exposure.Mode(a.Exposure), Operations: a.Operations,
 			Key: catalog.Field{Name: "id", Description: m.describeID(n), Type: catalog.TypeID, Required: !made, Immutable: true, Generated: made, ReadOnly: !n.ID.UserDefined},
 		},
-		Key: descriptor.Column{Field: "id", Ent: n.ID.Name, Name: n.ID.StorageKey(), Storage: keyShape.Storage},
+		Key: descriptor.Column{Field: "id", Ent: n.ID.Name, Name: n.ID.StorageKey(), Storage: keyShape.Storage, Folding: keyFolding(n.ID)},
 	}
 	k.Entity = e
 	m.checkEntity(n, a)

@@ -241,6 +241,20 @@ func classOf(typ string) (shape, bool) {
 	return shape{}, false
 }
 
+// incomparable are the types of PostgreSQL that have no equality, or one of something else than the value: two boxes of
+// one area are equal.
+var incomparable = strings.Fields("xml point line lseg box path polygon circle jsonpath refcursor pg_snapshot txid_snapshot")
+
+// keyFolding says whether the database finds a row by other texts than its id, too: by its type or its collation.
+func keyFolding(id *gen.Field) descriptor.Folding {
+	c := id.Column()
+	word, _, _ := strings.Cut(strings.ToLower(c.SchemaType[dialect.Postgres]), "(")
+	if c.Collation != "" || slices.Contains([]string{"char", "character", "nchar", "bpchar", "citext"}, strings.TrimSpace(word)) {
+		return descriptor.FoldsID
+	}
+	return 0
+}
+
 // nativeType is the type of a field's column on PostgreSQL where that may not compare
 // with text. ent's enums do: PostgreSQL takes their values for what they are.
 func nativeType(f *gen.Field, s shape) string {

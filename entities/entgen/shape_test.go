@@ -5,6 +5,7 @@ import (
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect"
+	"entgo.io/ent/dialect/entsql"
 	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/field"
 	"github.com/stretchr/testify/require"
@@ -26,6 +27,7 @@ func (Native) Fields() []ent.Field {
 		field.String("tags").SchemaType(typed("text[]")), field.String("length").SchemaType(typed("interval")),
 		field.String("name").SchemaType(typed("character varying(30)")), field.String("note").SchemaType(typed("CITEXT")),
 		field.Enum("status").Values("a").SchemaType(typed("status")), field.Int("number").SchemaType(typed("serial")),
+		field.String("doc").SchemaType(typed("XML")),
 	}
 }
 
@@ -33,9 +35,48 @@ func TestNativeTypesAreThoseOfTheDatabase(t *testing.T) {
 	m, err := newModel(graph(t, Native{}))
 	require.NoError(t, err)
 	for name, want := range map[string]string{
-		"address": "address", "zip": "public.zip", "tags": "text[]", "length": "interval", "name": "", "note": "", "status": "", "number": "",
+		"address": "address", "zip": "public.zip", "tags": "text[]", "length": "interval", "name": "", "note": "", "status": "", "number": "", "doc": "XML",
 	} {
 		require.Equal(t, want, m.kinds[0].Entity.Column(name).Native, name)
+		require.Equal(t, name == "doc", m.kinds[0].Entity.Column(name).Folds(descriptor.AsTexts), name)
+	}
+}
+
+// Padded, Folded, Collated and Exact have ids in columns of these kinds.
+type (
+	Padded   struct{ ent.Schema }
+	Folded   struct{ ent.Schema }
+	Collated struct{ ent.Schema }
+	Exact    struct{ ent.Schema }
+)
+
+func (Padded) Annotations() []schema.Annotation   { return []schema.Annotation{expose.Entity{}} }
+func (Folded) Annotations() []schema.Annotation   { return []schema.Annotation{expose.Entity{}} }
+func (Collated) Annotations() []schema.Annotation { return []schema.Annotation{expose.Entity{}} }
+func (Exact) Annotations() []schema.Annotation    { return []schema.Annotation{expose.Entity{}} }
+
+func (Padded) Fields() []ent.Field {
+	return []ent.Field{field.String("id").SchemaType(native("Character (5)"))}
+}
+
+func (Folded) Fields() []ent.Field {
+	return []ent.Field{field.String("id").SchemaType(native("citext"))}
+}
+
+func (Collated) Fields() []ent.Field {
+	return []ent.Field{field.String("id").Annotations(entsql.Annotation{Collation: "NOCASE"})}
+}
+
+func (Exact) Fields() []ent.Field {
+	return []ent.Field{field.String("id").SchemaType(native("character varying(5)"))}
+}
+
+func TestIDsThatOtherTextsFind(t *testing.T) {
+	m, err := newModel(graph(t, Padded{}, Folded{}, Collated{}, Exact{}))
+	require.NoError(t, err)
+	for i := range m.kinds {
+		e := m.kinds[i].Entity
+		require.Equal(t, e.Resource.Name != "Exact", e.Key.MeetsOthers(), e.Resource.Name)
 	}
 }
 

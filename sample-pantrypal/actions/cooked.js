@@ -8,7 +8,7 @@ export const action = {
       mealId: { type: "string", description: "The planned meal." },
       recipe: { type: "string", maxLength: 120, pattern: "\\S", description: "Without mealId: id or name of the recipe." },
       date: { type: "string", format: "date", description: "Without it, today." },
-      servings: { type: "number", exclusiveMinimum: 0, maximum: 100, description: "Portions cooked; without it, as planned." },
+      servings: { type: "number", minimum: 0.1, maximum: 100, description: "Portions cooked; without it, as planned." },
       leftovers: { type: "number", minimum: 0, maximum: 100, description: "Portions that are left; without it, those cooked ahead." },
       freeze: { type: "boolean", default: false, description: "The leftovers go to the freezer." },
       rating: { type: "integer", minimum: 1, maximum: 5 },
@@ -35,6 +35,7 @@ const FRIDGE = 3; // days that cooked food keeps there: what is for later goes t
 /** @param {SDK.Actions.CookedInput} input */
 export default ({ mealId, recipe, servings, date, leftovers, freeze = false, rating }) => {
   if (!mealId && !recipe) refuse("/recipe", "The input says no meal.", "Send mealId, or recipe.");
+  if (mealId && recipe) refuse("/recipe", "A planned meal has its recipe.", "Send mealId, or recipe.");
   const { today, portions } = SDK.Actions.stow({ foodIds: [] });
   const day = date ?? today;
   if (date !== undefined) checkPast("/date", date, today);

@@ -43,7 +43,10 @@ const MEATLESS = ["vegan", "vegetarian", "pescatarian"]; // each is the next as 
 export default ({ recipe, name, ingredients, steps, meals, diets, tags, version, ...rest }) => {
   const found = SDK.Actions.findRecipe({ recipe });
   if (!found.recipeId) refuse("/recipe", found.problem, found.hint);
-  const was = SDK.Entities.Recipe.getById(found.recipeId), shared = was.origin === "catalogue";
+  const texts = { name, ingredients, steps, meals, diets, tags, ...rest, rating: undefined };
+  const said = Object.values(texts).some((v) => v !== undefined);
+  if (!said && rest.rating === undefined) refuse("/recipe", "Nothing is to change.", "Send what is to be different, such as servings or steps.");
+  const was = SDK.Entities.Recipe.getById(found.recipeId), shared = said && was.origin === "catalogue"; // a rating is the household's also of the catalogue's
   const lines = SDK.Entities.RecipeIngredient.all({ filter: { recipeId: was.id }, sort: "position,id" });
   const title = name?.trim() ?? (shared ? (was.name + OURS).slice(0, 120) : was.name);
   const there = SDK.Entities.Recipe.firstPage(1, { filter: { name: title, id: { $ne: shared ? "" : was.id } }, count: false }).items[0];

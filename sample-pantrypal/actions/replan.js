@@ -38,6 +38,9 @@ export const action = {
 export default ({ mealId, date, meal = "dinner", servings, absent = [], guests, to, recipe, anyway = false, skip = false }) => {
   const { today } = SDK.Actions.stow({ foodIds: [] });
   if (date !== undefined) checkDay("/date", date, today);
+  if (skip && (to !== undefined || recipe !== undefined || servings !== undefined || guests !== undefined)) {
+    refuse("/skip", "A meal that falls out gets no other day, recipe or portions.", "Send skip, or what is to be different.");
+  }
   /** @type {Dish[]} */
   const dishes = mealId ? [SDK.Entities.PlannedMeal.getById(mealId, { with: "recipe" })] : SDK.Entities.PlannedMeal.all({ filter: { date: date ?? today, mealType: meal, status: "planned" }, sort: "id", with: "recipe" });
   const [row] = dishes;

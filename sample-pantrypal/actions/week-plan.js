@@ -12,7 +12,7 @@ export const action = {
       budget: { type: "number", minimum: 0, maximum: 100000, description: "For what has to be bought; without it, the household's weekly budget by days." },
       name: { type: "string", minLength: 1, maxLength: 120 },
       tags: { type: "array", maxItems: 20, items: { type: "string", maxLength: 40, pattern: "\\S" }, description: "Only recipes with all of these tags, diets or cuisines; lunchbox: what can be packed." },
-      weekdays: { type: "array", items: { enum: ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] }, description: "Only on these; without it, on each day." },
+      weekdays: { type: "array", minItems: 1, items: { enum: ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] }, description: "Only on these; without it, on each day." },
       leftovers: { type: "boolean", default: false, description: "Plan what is left of other meals where it feeds everybody and would go off within these days." },
     },
     additionalProperties: false,
@@ -47,6 +47,9 @@ export default ({ start, days = 7, meal = "dinner", servings, budget, name, tags
   const stow = SDK.Actions.stow({ foodIds: [] });
   if (start !== undefined) checkDay("/start", start, stow.today);
   const first = start ?? stow.today, last = plus(first, days - 1);
+  if (weekdays && !Array.from({ length: days }, (_, i) => weekdayOf(plus(first, i))).some((d) => weekdays.includes(d))) {
+    refuse("/weekdays", "None of the days from " + first + " to " + last + " is one of these.", "Send more days, another start, or other weekdays.");
+  }
   const portions = servings ?? stow.portions;
   const home = SDK.Entities.Household.findById("household");
   const limit = budget ?? (home?.weeklyBudget != null ? (home.weeklyBudget * days) / 7 : null);

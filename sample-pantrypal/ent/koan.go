@@ -2334,7 +2334,7 @@ func koanKindRecipe() *shim.Kind {
 					{Name: "equipment", Description: "Needed beyond a knife and a board: stove, oven, blender.", Type: "json", Nullable: true, Schema: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)},
 					{Name: "rating", Description: "The household's own, 0 to 5.", Type: "float", Nullable: true, Min: new(float64(0)), Max: new(float64(5))},
 					{Name: "source", Description: "Where it is from: an address, a book.", Type: "string", Nullable: true, MaxLength: new(int(400))},
-					{Name: "photo", Description: "Id of the file with a photo of it; null: a drawn picture.", Type: "string", Nullable: true, MaxLength: new(int(64))},
+					{Name: "photo", Description: "Id of the file with a photo of it, a JPEG, PNG or WebP; null: a drawn picture.", Type: "string", Nullable: true, MaxLength: new(int(64)), Pattern: "^file_[0-9a-f]{32}$"},
 					{Name: "drawnAs", Description: "The name by which its picture is drawn, of the recipe that it was made of; empty: its own.", Type: "string", Nullable: true, MaxLength: new(int(120))},
 					{Name: "origin", Description: "catalogue: the same in every set; only rating, favourite, photo and timesCooked change. household: its own.", Type: "enum", Enum: []string{"catalogue", "household"}, Immutable: true, ReadOnly: true, Default: json.RawMessage(`"household"`)},
 					{Name: "timesCooked", Type: "int", Default: json.RawMessage("0"), Min: new(float64(0))},

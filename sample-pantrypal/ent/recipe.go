@@ -47,7 +47,7 @@ type Recipe struct {
 	Rating *float64 `json:"rating,omitempty"`
 	// Where it is from: an address, a book.
 	Source string `json:"source,omitempty"`
-	// Id of the file with a photo of it; null: a drawn picture.
+	// Id of the file with a photo of it, a JPEG, PNG or WebP; null: a drawn picture.
 	Photo *string `json:"photo,omitempty"`
 	// The name by which its picture is drawn, of the recipe that it was made of; empty: its own.
 	DrawnAs string `json:"drawn_as,omitempty"`

@@ -1103,7 +1103,21 @@ func init() {
 	// recipeDescPhoto is the schema descriptor for photo field.
 	recipeDescPhoto := recipeFields[15].Descriptor()
 	// recipe.PhotoValidator is a validator for the "photo" field. It is called by the builders before save.
-	recipe.PhotoValidator = recipeDescPhoto.Validators[0].(func(string) error)
+	recipe.PhotoValidator = func() func(string) error {
+		validators := recipeDescPhoto.Validators
+		fns := [...]func(string) error{
+			validators[0].(func(string) error),
+			validators[1].(func(string) error),
+		}
+		return func(photo string) error {
+			for _, fn := range fns {
+				if err := fn(photo); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}()
 	// recipeDescDrawnAs is the schema descriptor for drawn_as field.
 	recipeDescDrawnAs := recipeFields[16].Descriptor()
 	// recipe.DrawnAsValidator is a validator for the "drawn_as" field. It is called by the builders before save.

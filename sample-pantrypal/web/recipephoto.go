@@ -9,6 +9,7 @@ import (
 	"image/jpeg"
 	"io"
 	"net/http"
+	"slices"
 
 	scale "golang.org/x/image/draw"
 
@@ -127,6 +128,9 @@ func upright(img *image.RGBA, orientation int) *image.RGBA {
 	return out
 }
 
+// shownTypes are the types of photos that every browser shows. The page itself keeps JPEG alone; others come by the API.
+var shownTypes = []string{"image/jpeg", "image/png", "image/webp"}
+
 // photographed serves the photo of a recipe, and reports false where there is none any more.
 func photographed(v *visit, id string) bool {
 	caller := principal(v.Context())
@@ -139,7 +143,7 @@ func photographed(v *visit, id string) bool {
 		return false
 	}
 	defer body.Close()
-	if f.Type != "image/jpeg" { // what another program has put there
+	if !slices.Contains(shownTypes, f.Type) { // what another program has put there
 		return false
 	}
 	v.w.Header().Set("Content-Type", f.Type)

@@ -30,7 +30,7 @@ func (g *graph) fields(e *entity) {
 		e.Resource.Key.ReadOnly = c.Always
 		e.Resource.Key.Required = !e.Resource.Key.Generated && !c.Generated && r.Writable()
 		e.Key = column(c)
-		e.Key.Field, e.Key.Ent, e.Key.Nullable = "id", "id", false
+		e.Key.Field, e.Key.Ent = "id", "id"
 		if !plainKey(c) {
 			part := e.Key
 			part.Native = cmp.Or(part.Native, c.Cast)
@@ -42,8 +42,7 @@ func (g *graph) fields(e *entity) {
 	case len(r.Key) > 1:
 		e.Key = descriptor.Column{Field: "id", Ent: "id", Storage: descriptor.Text}
 		for _, name := range r.Key {
-			part := column(r.Column(name))
-			part.Nullable = false
+			part := column(r.Column(name)) // SQLite lets it be null, whatever a key is
 			if !plainKey(r.Column(name)) {
 				part.Native = cmp.Or(part.Native, r.Column(name).Cast)
 			}
@@ -149,8 +148,21 @@ func (e *entity) columnOf(name string) *descriptor.Column {
 func column(c *inspect.Column) descriptor.Column {
 	return descriptor.Column{
 		Name: c.Name, Keeping: c.Keeping, Storage: c.Storage, Nullable: c.Nullable, Affinity: c.Affinity, Native: c.Native,
-		Capacity: c.Capacity, Single: c.Single, Form: c.Form, Origin: origin(c),
+		Capacity: c.Capacity, Single: c.Single, Form: c.Form, Origin: origin(c), Folding: folding(c),
 	}
+}
+
+func folding(c *inspect.Column) descriptor.Folding {
+	switch {
+	case c.Textual:
+		return descriptor.AsTexts
+	case c.Ordered:
+		return descriptor.OwnOrder
+	}
+	if c.Alike {
+		return descriptor.FoldsID
+	}
+	return 0
 }
 
 func origin(c *inspect.Column) descriptor.Origin {

@@ -33,10 +33,10 @@ var fieldOperators = map[string]func(p *parser, c *descriptor.Column, f *catalog
 		if !ok {
 			return nil
 		}
-		return &compare{folded{plain{c}}, "=", text}
+		return &compare{folded{textOf(c)}, "=", text}
 	},
 	"$iin": func(p *parser, c *descriptor.Column, f *catalog.Field, v any, at string) node {
-		return p.listFolded(plain{c}, v, at, func(item any, at string) (string, bool) { return p.part(f, item, at) })
+		return p.listFolded(textOf(c), v, at, func(item any, at string) (string, bool) { return p.part(f, item, at) })
 	},
 	"$contains": matching(contains), "$icontains": matching(containsFold), "$startsWith": matching(starts), "$endsWith": matching(ends),
 }
@@ -57,7 +57,7 @@ func matching(kind textKind) func(*parser, *descriptor.Column, *catalog.Field, a
 		if !ok {
 			return nil
 		}
-		return &match{plain{c}, kind, text}
+		return &match{textOf(c), kind, text}
 	}
 }
 

@@ -114,11 +114,34 @@ func Column(b *sqltext.Builder, a sqltext.Alias, c *descriptor.Column) {
 	case c.Storage == descriptor.Decimal:
 		before, after := b.Dialect.Numeric()
 		b.Raw(before).Column(a, c.Name).Raw(after)
+	case InOwnOrder(b, c):
+		b.Column(a, c.Name)
 	case asText(b, c):
 		castToText(b, a, c)
 	default:
 		b.Column(a, c.Name)
 	}
+}
+
+// InOwnOrder reports whether a column is ordered as its type on PostgreSQL is, and not as the texts that callers see:
+// $9.00 comes before $10.00.
+func InOwnOrder(b *sqltext.Builder, c *descriptor.Column) bool {
+	return c.Folds(descriptor.OwnOrder) && native(b, c)
+}
+
+// textual is a column as the text that callers see.
+type textual struct{ plain }
+
+func (c textual) write(b *sqltext.Builder, a sqltext.Alias) { castToText(b, a, c.Column) }
+
+func (c textual) bind(b *sqltext.Builder, v any) { b.Arg(v) }
+
+// textOf is a column whose text is searched.
+func textOf(c *descriptor.Column) operand {
+	if c.Folds(descriptor.OwnOrder) {
+		return textual{plain{c}}
+	}
+	return plain{c}
 }
 
 func castToText(b *sqltext.Builder, a sqltext.Alias, c *descriptor.Column) {
@@ -144,7 +167,13 @@ func native(b *sqltext.Builder, c *descriptor.Column) bool {
 // verbatim is a column that is compared with exactly what it holds.
 type verbatim struct{ plain }
 
-func (c verbatim) write(b *sqltext.Builder, a sqltext.Alias) { b.Column(a, c.Name) }
+func (c verbatim) write(b *sqltext.Builder, a sqltext.Alias) {
+	if c.Folds(descriptor.AsTexts) && native(b, c.Column) {
+		castToText(b, a, c.Column)
+		return
+	}
+	b.Column(a, c.Name)
+}
 
 func (c verbatim) bind(b *sqltext.Builder, v any) {
 	if c.Native == "" {
@@ -152,6 +181,9 @@ func (c verbatim) bind(b *sqltext.Builder, v any) {
 		return
 	}
 	before, after := b.Dialect.Native(c.Native)
+	if c.Folds(descriptor.AsTexts) && before != "" { // as the database itself writes the value
+		before, after = "CAST("+before, after+" AS TEXT)"
+	}
 	b.Raw(before).Arg(v).Raw(after)
 }
 
@@ -174,7 +206,7 @@ func formOf(c *descriptor.Column) fold.Form {
 }
 
 func (f folded) write(b *sqltext.Builder, a sqltext.Alias) {
-	if c, ok := f.operand.(plain); ok && c.Folding == descriptor.FoldsKey { // as its index has it
+	if c, ok := f.operand.(plain); ok && c.Folds(descriptor.FoldsKey) && !c.Folds(descriptor.FoldsAccents) { // as its index has it
 		b.Raw(fold.Function + "(")
 		f.operand.write(b, a)
 		b.Raw(")")
@@ -201,6 +233,11 @@ func equalityColumn(c *descriptor.Column) operand {
 
 // Bind appends a value that Column is compared with.
 func Bind(b *sqltext.Builder, c *descriptor.Column, v any) {
+	if InOwnOrder(b, c) {
+		before, after := b.Dialect.Native(c.Native)
+		b.Raw(before).Arg(v).Raw(after)
+		return
+	}
 	if c.Storage != descriptor.Decimal {
 		if held, ok := v.([]byte); ok && asText(b, c) {
 			v = string(held)

@@ -120,6 +120,12 @@ type Value struct {
 	Unlisted bool
 	// Short says that a text has no line breaks worth speaking of: it is one of a bounded length.
 	Short bool
+	// Alike says that a value is equal to other texts: its type or its collation ignores case, or blanks at its end.
+	Alike bool
+	// Textual says that values are the same where their texts are: the type cannot be compared.
+	Textual bool
+	// Ordered says that values have an order of their own, which is not that of their texts.
+	Ordered bool
 }
 
 // Limits are what a column's type and its checks say of values.

@@ -127,9 +127,9 @@ func (s *postgresCatalog) columns(ctx context.Context) error {
 		var id, typ int64
 		var number, modifier int
 		var comment, standard sql.NullString
-		var notNull, identity, generated, always bool
+		var notNull, identity, generated, always, alike bool
 		c := &Column{}
-		if err := rows.Scan(&id, &number, &c.Name, &typ, &modifier, &c.Type, &notNull, &standard, &identity, &always, &generated, &c.Unlisted, &comment); err != nil {
+		if err := rows.Scan(&id, &number, &c.Name, &typ, &modifier, &c.Type, &notNull, &standard, &identity, &always, &generated, &c.Unlisted, &comment, &alike); err != nil {
 			return err
 		}
 		r := s.byID[id]
@@ -138,6 +138,7 @@ func (s *postgresCatalog) columns(ctx context.Context) error {
 		}
 		c.Nullable, c.Comment = !notNull, comment.String
 		s.describe(c, typ, modifier)
+		c.Alike = c.Alike || alike
 		switch {
 		case generated, !r.Writable():
 			c.Generated = true
@@ -149,7 +150,8 @@ func (s *postgresCatalog) columns(ctx context.Context) error {
 		r.Columns, s.numbers[id][number] = append(r.Columns, c), c
 		return nil
 	}, `SELECT a.attrelid::bigint, a.attnum, a.attname, a.atttypid::bigint, a.atttypmod, format_type(a.atttypid, a.atttypmod), a.attnotnull,
-	pg_get_expr(d.adbin, d.adrelid), a.attidentity <> '', a.attidentity = 'a', a.attgenerated <> '', a.attndims > 1, col_description(a.attrelid, a.attnum)
+	pg_get_expr(d.adbin, d.adrelid), a.attidentity <> '', a.attidentity = 'a', a.attgenerated <> '', a.attndims > 1, col_description(a.attrelid, a.attnum),
+	EXISTS (SELECT FROM pg_collation l WHERE l.oid = a.attcollation AND NOT l.collisdeterministic)
 FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
 WHERE a.attnum > 0 AND NOT a.attisdropped AND has_column_privilege(a.attrelid, a.attnum, 'SELECT')
 	AND a.attrelid IN (SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_')

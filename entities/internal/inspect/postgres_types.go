@@ -4,6 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"math"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/koan-go/koan/entities/descriptor"
 )
@@ -14,8 +17,10 @@ type postgresType struct {
 	kind         string // b base, c composite, d domain, e enum, r range, m multirange
 	category     string // A array, S string, ...
 	element      int64
-	base         int64 // of a domain
-	modifier     int   // of a domain's base
+	base         int64  // of a domain
+	members      string // of a composite: the types of its columns
+	equality     bool   // it can be compared, by what the database itself has for indexes
+	modifier     int    // of a domain's base
 	notNull      bool
 	labels       []string // of an enum
 	checks       []string // of a domain, about VALUE
@@ -27,12 +32,15 @@ func (s *postgresCatalog) types(ctx context.Context) error {
 	err := each(ctx, s, func(rows *sql.Rows) error {
 		var id int64
 		t := &postgresType{}
-		if err := rows.Scan(&id, &t.schema, &t.name, &t.kind, &t.category, &t.element, &t.base, &t.modifier, &t.notNull); err != nil {
+		if err := rows.Scan(&id, &t.schema, &t.name, &t.kind, &t.category, &t.element, &t.base, &t.modifier, &t.notNull, &t.members, &t.equality); err != nil {
 			return err
 		}
 		s.typesOf[id] = t
 		return nil
-	}, `SELECT t.oid::bigint, n.nspname, t.typname, t.typtype::text, t.typcategory::text, t.typelem::bigint, t.typbasetype::bigint, t.typtypmod, t.typnotnull
+	}, `SELECT t.oid::bigint, n.nspname, t.typname, t.typtype::text, t.typcategory::text, t.typelem::bigint, t.typbasetype::bigint, t.typtypmod, t.typnotnull,
+	coalesce((SELECT string_agg(a.atttypid::bigint::text, ',') FROM pg_attribute a WHERE t.typtype = 'c' AND a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped), ''),
+	t.typtype <> 'b' OR EXISTS (SELECT FROM pg_opclass o WHERE o.opcdefault AND o.opcmethod = 403 AND (o.opcintype = t.oid OR EXISTS (
+		SELECT FROM pg_cast k WHERE k.castsource = t.oid AND k.casttarget = o.opcintype AND k.castmethod = 'b' AND k.castcontext = 'i')))
 FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace`)
 	if err != nil {
 		return err
@@ -86,6 +94,7 @@ func (s *postgresCatalog) describe(c *Column, id int64, modifier int) {
 		c.Unlisted = c.Unlisted || isJSON
 	default:
 		c.Value, c.Limits = postgresValue(t, modifier)
+		c.Textual = c.Native != "" && !s.compares(t, 0)
 	}
 	for _, text := range checks {
 		if e, err := parseExpression(text); err == nil {
@@ -97,6 +106,28 @@ func (s *postgresCatalog) describe(c *Column, id int64, modifier int) {
 			})
 		}
 	}
+}
+
+// ordered are the types whose order is not that of their texts, as far as there is a least and a greatest of them.
+var ordered = []string{"money", "oid", "interval", "inet", "cidr", "pg_lsn", "timetz"}
+
+// compares reports whether the database says of two values of a type whether they are the same.
+func (s *postgresCatalog) compares(t *postgresType, depth int) bool {
+	switch {
+	case t == nil || depth > maxDepth:
+		return false
+	case t.kind == "d":
+		return s.compares(s.typesOf[t.base], depth+1)
+	case t.category == "A" && t.element != 0:
+		return s.compares(s.typesOf[t.element], depth+1)
+	}
+	for _, text := range strings.FieldsFunc(t.members, func(r rune) bool { return r == ',' }) {
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || !s.compares(s.typesOf[id], depth+1) {
+			return false
+		}
+	}
+	return t.equality
 }
 
 // elements says of which JSON type callers see the elements of an array, "" for several, and whether they are JSON.
@@ -161,13 +192,14 @@ func postgresValue(t *postgresType, modifier int) (v Value, l Limits) {
 	case "bytea":
 		v.Storage = descriptor.Bytes
 	case "varchar", "bpchar":
-		v.Storage = descriptor.Text
+		v.Storage, v.Alike = descriptor.Text, t.name == "bpchar"
 		if n := modifier - 4; modifier > 4 {
 			l.MaxLength, v.Short = &n, n <= shortText
 			v.Capacity = &descriptor.Capacity{Length: n}
 		}
 	default:
-		v.Storage = descriptor.Text
+		v.Storage, v.Alike = descriptor.Text, t.name == "citext"
+		v.Ordered = t.schema == "pg_catalog" && slices.Contains(ordered, t.name)
 		if t.category != "S" || t.name == "name" || t.name == "char" {
 			v.Native = quotedName(t.schema, t.name)
 		}

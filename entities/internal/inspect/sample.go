@@ -26,6 +26,9 @@ const lookingTime = 2 * time.Second
 func (s *sqliteFile) sample(ctx context.Context, r *Relation) error {
 	var open []*Column
 	for _, c := range r.Columns {
+		if r.Kind == View && strings.EqualFold(c.Type, "BLOB") { // so SQLite names the type of what has none in a table, too
+			c.Storage = ""
+		}
 		if c.Storage == "" || c.Storage == descriptor.Time || c.Storage == descriptor.Day {
 			open = append(open, c)
 		}
@@ -98,6 +101,9 @@ func (s *seen) decide(c *Column) {
 	case "": // no row yet: what SQLite's own functions would write
 		if c.Storage == "" {
 			c.Storage = descriptor.Text
+			if c.Type != "" { // a view's BLOB
+				c.Storage = descriptor.Bytes
+			}
 		}
 		if c.Storage == descriptor.Time {
 			c.Form = timeText(plainTime)

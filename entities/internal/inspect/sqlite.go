@@ -144,10 +144,10 @@ func (s *sqliteFile) describe(ctx context.Context, r *Relation) error {
 	key := map[int]string{}
 	err := each(ctx, s, func(rows *sql.Rows) error {
 		var name, declared string
-		var notNull, hidden bool
+		var notNull, hidden, always bool
 		var kind, part int
 		var standard sql.NullString
-		if err := rows.Scan(&name, &declared, &notNull, &standard, &part, &kind); err != nil {
+		if err := rows.Scan(&name, &declared, &notNull, &standard, &part, &kind, &always); err != nil {
 			return err
 		}
 		if hidden = kind == 1; hidden {
@@ -160,10 +160,12 @@ func (s *sqliteFile) describe(ctx context.Context, r *Relation) error {
 		}
 		if part > 0 {
 			key[part] = name
+			c.Nullable = c.Nullable && !always
 		}
 		r.Columns = append(r.Columns, c)
 		return nil
-	}, `SELECT name, type, "notnull", dflt_value, pk, hidden FROM pragma_table_xinfo(?) ORDER BY cid`, r.Name)
+	}, `SELECT x.name, x.type, x."notnull", x.dflt_value, x.pk, x.hidden, coalesce(l.wr OR l.strict, 0) FROM pragma_table_xinfo(?) AS x
+LEFT JOIN pragma_table_list AS l ON l.schema = 'main' AND l.name = ? ORDER BY x.cid`, r.Name, r.Name)
 	if err != nil {
 		return err
 	}
@@ -177,6 +179,9 @@ func (s *sqliteFile) describe(ctx context.Context, r *Relation) error {
 		if err := s.uniqueKeys(ctx, r); err != nil {
 			return err
 		}
+		if err := s.collations(ctx, r); err != nil {
+			return err
+		}
 		if err := s.foreignKeys(ctx, r); err != nil {
 			return err
 		}
@@ -184,6 +189,18 @@ func (s *sqliteFile) describe(ctx context.Context, r *Relation) error {
 		r.nameRowID()
 	}
 	return s.sample(ctx, r)
+}
+
+// collations finds the columns of keys whose values are equal to other texts.
+func (s *sqliteFile) collations(ctx context.Context, r *Relation) error {
+	return each(ctx, s, func(rows *sql.Rows) error {
+		var name sql.NullString
+		err := rows.Scan(&name)
+		if c := r.Column(name.String); c != nil {
+			c.Alike = true
+		}
+		return err
+	}, `SELECT c.name FROM pragma_index_list(?) AS i, pragma_index_xinfo(i.name) AS c WHERE i."unique" = 1 AND c.key = 1 AND upper(c.coll) <> 'BINARY'`, r.Name)
 }
 
 // nameRowID finds a name for the number of a row that no column has.

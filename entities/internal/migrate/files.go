@@ -2,7 +2,9 @@ package migrate
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -158,6 +160,47 @@ func (w Files) judge(s ledger.Set) *Verdict {
 	return v
 }
 
+// sharing says of the unique keys that a file makes, and that ignore case, which rows have the same in them, by the
+// names of the keys. That is asked first: PostgreSQL answers nothing in a transaction that has failed.
+func (w Files) sharing(ctx context.Context, drv dialect.Driver, f *file) (map[string]string, error) {
+	out := map[string]string{}
+	for _, x := range w.Keys {
+		if !slices.ContainsFunc(f.statements, func(s string) bool { return strings.Contains(s, x.Name()) }) {
+			continue
+		}
+		there, err := declared(ctx, drv)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(x.Columns, func(c string) bool { _, ok := there[[2]string{x.Table, c}]; return !ok }) {
+			continue
+		}
+		r, err := w.sharingRows(ctx, drv, x)
+		if err != nil {
+			return nil, err
+		}
+		if r.n > 0 {
+			out[x.Name()] = fmt.Sprintf("%s differ from another in the case of %s alone (%s)", w.of(x.Table, r.n), strings.Join(x.Columns, " with "), r.some)
+		}
+	}
+	return out, nil
+}
+
+// refused is the fault of a file that a set does not take. What has run on another set stays as it is.
+func (w Files) refused(set string, f *file, sharing map[string]string, err error) *fault.Fault {
+	why := err.Error()
+	var at *statementError
+	if errors.As(err, &at) {
+		for name, rows := range sharing {
+			if strings.Contains(f.statements[at.Number-1], name) {
+				why += ": " + rows
+			}
+		}
+	}
+	return fault.Newf(fault.ServiceUnavailable, "the set %q was not changed: %s", set, why).
+		WithHint("Correct the data with the build before, whose tables they still are, and run `%s apply` again. The file itself can be changed only while no set has run it, which `%s status` tells; then run `%s hash`.", w.Command, w.Command, w.Command).Because(err)
+}
+
 // Open implements Way. It runs no file; it only notes those that are in effect.
 func (w Files) Open(ctx context.Context, drv dialect.Driver, _ string) (*Verdict, error) {
 	v, err := w.Judge(ctx, drv)
@@ -205,9 +248,12 @@ func (w Files) Apply(ctx context.Context, drv dialect.Driver, set string, _ bool
 	}
 	for _, f := range v.pending {
 		started := time.Now()
+		sharing, err := w.sharing(ctx, drv, f)
+		if err != nil {
+			return v, err
+		}
 		if err := w.runChecked(ctx, drv, f); err != nil {
-			return v, fault.Newf(fault.ServiceUnavailable, "the set %q was not changed: %v", set, err).
-				WithHint("Fix the data or the file (then run `%s hash`), and run `%s apply` again.", w.Command, w.Command).Because(err)
+			return v, w.refused(set, f, sharing, err)
 		}
 		if err := w.note(ctx, drv, ledger.File, f, started); err != nil {
 			return v, err

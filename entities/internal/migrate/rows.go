@@ -232,12 +232,7 @@ func (d *differ) checkKeys(ctx context.Context) error {
 			d.block("", do, "the case of %s does not count any more, which fails where rows differ in it alone", name)
 			continue
 		}
-		var where []string
-		for _, c := range x.Columns {
-			where = append(where, quote(c)+" IS NOT NULL")
-		}
-		list, condition := x.List(), strings.Join(where, " AND ")
-		r, err := d.schema.rowsOf(ctx, d.drv, x.Table, x.Columns, fmt.Sprintf("%s AND (%s) IN (SELECT %s FROM %s WHERE %s GROUP BY %s HAVING count(*)>1)", condition, list, list, quote(x.Table), condition, list))
+		r, err := d.schema.sharingRows(ctx, d.drv, x)
 		if err != nil {
 			return err
 		}
@@ -246,6 +241,16 @@ func (d *differ) checkKeys(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// sharingRows are the rows that have the same as another in a key whose case is ignored.
+func (s *Schema) sharingRows(ctx context.Context, drv dialect.Driver, x *sqltext.FoldedKey) (rowSet, error) {
+	var where []string
+	for _, c := range x.Columns {
+		where = append(where, quote(c)+" IS NOT NULL")
+	}
+	list, condition := x.List(), strings.Join(where, " AND ")
+	return s.rowsOf(ctx, drv, x.Table, x.Columns, fmt.Sprintf("%s AND (%s) IN (SELECT %s FROM %s WHERE %s GROUP BY %s HAVING count(*)>1)", condition, list, list, quote(x.Table), condition, list))
 }
 
 // isUniqueAlready reports whether a key or an index that is there keeps rows from sharing what a new

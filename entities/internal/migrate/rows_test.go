@@ -11,6 +11,7 @@ import (
 
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/database/sqltext"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/tests/pgtest"
 )
@@ -216,6 +217,28 @@ func TestFilesThatDoNotConvert(t *testing.T) {
 	_, err := files(t, to, dir).Apply(ctx, drv, "default", false)
 	require.ErrorContains(t, err, `the type of things.v changes, but what it has in 1 row of things is not an integer (id "a", v "n/a")`)
 	exec(t, drv, "ROLLBACK TO s", "UPDATE things SET v = '7' WHERE id = 'a'")
+	_, err = files(t, to, dir).Apply(ctx, drv, "default", false)
+	require.NoError(t, err)
+}
+
+// A file that makes a key unique whatever the case names the rows that it would not be for, and says how to go on: a file
+// that has run on another set must not be changed.
+func TestFilesWhoseKeysRowsShare(t *testing.T) {
+	key := &sqltext.FoldedKey{Table: "things", Columns: []string{"v"}, Folded: []string{"v"}}
+	dir := summed(t, map[string]string{
+		"1_a.sql": "-- koan:schema 00000001 sqlite3\n\nCREATE TABLE things (id text NOT NULL, v text NULL, PRIMARY KEY (id));\n",
+		"2_b.sql": "-- koan:schema 00000002 sqlite3\n\n" + key.Statement().Text + ";\n",
+	})
+	to := table(2, &entschema.Column{Name: "v", Type: field.TypeString, Nullable: true})
+	to.Keys = []*sqltext.FoldedKey{key}
+	drv := made(t, table(1, &entschema.Column{Name: "v", Type: field.TypeString, Nullable: true}))
+	exec(t, drv, "INSERT INTO things VALUES ('a', 'One'), ('b', 'ONE'), ('c', 'two')", "SAVEPOINT s")
+	_, err := files(t, to, dir).Apply(ctx, drv, "default", false)
+	require.ErrorContains(t, err, `2 rows of things differ from another in the case of v alone (id "b", v "ONE"; id "a", v "One")`)
+	f := fault.From(err)
+	require.NotContains(t, f.Hint, "or the file")
+	require.Contains(t, f.Hint, "only while no set has run it")
+	exec(t, drv, "ROLLBACK TO s", "UPDATE things SET v = 'three' WHERE id = 'a'")
 	_, err = files(t, to, dir).Apply(ctx, drv, "default", false)
 	require.NoError(t, err)
 }

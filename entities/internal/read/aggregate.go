@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"entgo.io/ent/dialect"
+
 	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/entities/internal/filter"
 	"github.com/koan-go/koan/framework/catalog"
@@ -154,6 +156,8 @@ func (x *statements) aggregate(a *Aggregate, limit int) *sqltext.Builder {
 		}
 		if c := &a.columns[i]; c.inner.IsLoose() {
 			b.Raw(x.dialect.BareColumn()).Column(g, c.inner.Name)
+		} else if filter.InOwnOrder(b, &c.inner) {
+			b.Raw("CAST(").Column(g, c.inner.Name).Raw(" AS TEXT)")
 		} else if c.inner.Storage == descriptor.Time {
 			b.Raw(before).Column(g, c.inner.Name).Raw(after)
 		} else {
@@ -234,8 +238,22 @@ func (c *column) expression(b *sqltext.Builder, t sqltext.Alias) {
 }
 
 func (c *column) writeCall(b *sqltext.Builder, t sqltext.Alias) {
+	if c.call == average && c.of.field.Type == catalog.TypeInt { // the integers as they are, beyond 2^53, too; what they come to is a float everywhere
+		if b.Dialect.Name() != dialect.Postgres {
+			b.Raw("CAST(avg(")
+			c.value(b, t)
+			b.Raw(") AS double precision)")
+			return
+		}
+		b.Raw("CAST(sum(") // which is exact there, as an average is not: it has 16 digits
+		c.value(b, t)
+		b.Raw(") AS double precision)/count(")
+		c.value(b, t)
+		b.Raw(")")
+		return
+	}
 	b.Raw(string(c.call)).Raw("(")
-	if c.call == average && c.of.field.Type == catalog.TypeInt || c.of.column.Single && (c.call == sum || c.call == average) { // a float of 64 bits everywhere
+	if c.of.column.Single && (c.call == sum || c.call == average) { // a float of 64 bits everywhere
 		b.Raw("CAST(")
 		c.value(b, t)
 		b.Raw(" AS double precision))")

@@ -336,7 +336,7 @@ func (in *aggregateInput) add(a *Aggregate, c column, at string) {
 	if c.by != "" { // the start of a bucket is written in one way, however the column keeps times
 		c.inner.Form, c.inner.Keeping = nil, descriptor.Typed
 	}
-	if c.inner.Storage == descriptor.Text { // a text now, whatever the column's type
+	if c.inner.Storage == descriptor.Text && !c.inner.Folds(descriptor.OwnOrder) { // a text now, whatever the column's type
 		c.inner.Native = ""
 	}
 	if c.call != group && c.call != count && c.call != distinct {

@@ -111,9 +111,6 @@ func (c *cell) Scan(src any) error {
 		}
 		src = withoutNoise(v)
 	}
-	if c.sum && isNaN(src) { // of a value that is no number, which aggregates do not show
-		src = nil
-	}
 	b := append(*c.out, c.key...)
 	if src == nil {
 		*c.out = append(b, "null"...)
@@ -326,12 +323,6 @@ func appendMisfit(b []byte, k kind, src any) []byte {
 		return appendString(b, fmt.Sprint(src))
 	}
 	return text
-}
-
-// isNaN reports whether a number, or a decimal of PostgreSQL's, is none.
-func isNaN(src any) bool {
-	v, isFloat := src.(float64)
-	return isFloat && math.IsNaN(v) || src == "NaN"
 }
 
 // isEndlessNumber reports whether JSON has no number for a float.

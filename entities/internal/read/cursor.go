@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/koan-go/koan/entities/descriptor"
 	"github.com/koan-go/koan/framework/fault"
 )
 
@@ -115,22 +116,46 @@ func decodeValue(kind byte, raw []byte) (v any, rest []byte, err error) {
 	return nil, nil, errCursor
 }
 
-// first returns the first value of a place, nil for none.
-func (p place) first() any {
+// last returns the last value of a place, nil for none.
+func (p place) last() any {
 	if len(p.values) == 0 {
 		return nil
 	}
-	return p.values[0]
+	return p.values[len(p.values)-1]
 }
 
 // offset is how many rows come before the page. Rows without ids may be alike, so that their cursors
-// count them.
+// count them, and so do those of rows whose ids may be null.
 func (c *Collection) offset() int64 {
-	if c.after != nil {
-		n, _ := c.after.first().(int64)
-		return n
+	if c.after == nil {
+		return int64(c.Page-1) * int64(c.PageSize)
 	}
-	return int64(c.Page-1) * int64(c.PageSize)
+	n, _ := c.after.last().(int64)
+	return n
+}
+
+// mayLackIDs reports whether rows may have null for their ids, as SQLite lets them.
+func (c *Collection) mayLackIDs() bool {
+	key := &c.Entity.Key
+	return !key.Absent() && (key.Nullable || slices.ContainsFunc(key.Parts, func(p descriptor.Column) bool { return p.Nullable }))
+}
+
+// counts reports whether the page begins behind so many rows, and not behind the place of a row: the last one had
+// no id, by which it differs from others.
+func (c *Collection) counts() bool {
+	if c.after == nil || c.Entity.Key.Absent() {
+		return true
+	}
+	if !c.mayLackIDs() {
+		return false
+	}
+	for i, t := range c.order {
+		key := &c.Entity.Key
+		if c.after.values[i] == nil && t.column != nil && len(t.path) == 0 && (t.column.Name == key.Name || key.HasPart(t.column.Name)) {
+			return true
+		}
+	}
+	return false
 }
 
 // placeAfter is the place where a page of so many items ends.
@@ -139,7 +164,11 @@ func (c *Collection) placeAfter(root *level, items int) place {
 		return place{c.Page + 1, []any{c.offset() + int64(items)}}
 	}
 	n := len(c.order)
-	return place{c.Page + 1, root.places[(items-1)*n : items*n]}
+	values := root.places[(items-1)*n : items*n]
+	if c.mayLackIDs() {
+		values = append(slices.Clone(values), c.offset()+int64(items))
+	}
+	return place{c.Page + 1, values}
 }
 
 // readCursor takes a cursor apart.
@@ -216,12 +245,16 @@ func (c *Collection) checkCursor() error {
 		return wrong("this cursor belongs to another query or is damaged")
 	}
 	if c.Entity.Key.Absent() {
-		if n, ok := c.after.first().(int64); !ok || n < 0 || len(c.after.values) != 1 {
+		if n, ok := c.after.last().(int64); !ok || n < 0 || len(c.after.values) != 1 {
 			return wrong(errCursor.Error())
 		}
 		return nil
 	}
-	if len(c.after.values) != len(c.order) {
+	want := len(c.order)
+	if c.mayLackIDs() {
+		want++
+	}
+	if n, ok := c.after.last().(int64); len(c.after.values) != want || want > len(c.order) && (!ok || n < 0) {
 		return wrong(errCursor.Error())
 	}
 	for i, t := range c.order {

@@ -126,6 +126,8 @@ func (t term) appendPlace(b *sqltext.Builder, a sqltext.Alias) {
 		switch {
 		case t.column.IsLoose():
 			b.Raw(b.Dialect.BareColumn()).Column(a, t.column.Name)
+		case filter.InOwnOrder(b, t.column):
+			b.Raw("CAST(").Column(a, t.column.Name).Raw(" AS TEXT)")
 		case t.column.Storage == descriptor.Day, t.column.Native != "":
 			filter.Column(b, a, t.column)
 		case t.column.Storage == descriptor.Time:
@@ -159,7 +161,7 @@ func (t term) native(d sqltext.Dialect, v any) any {
 		if !ok || d.TimesAreTexts() {
 			return v
 		}
-		if at, err := parseTime(text); err == nil {
+		if at, err := parsePlace(text); err == nil {
 			return at
 		}
 	case descriptor.Bool:
@@ -208,8 +210,8 @@ func (t term) accepts(v any) bool {
 	case descriptor.Bool:
 		return isBool || isInt
 	case descriptor.Time, descriptor.Day:
-		_, err := appendTimeText(nil, s)
-		return isText && err == nil
+		_, err := parsePlace(s)
+		return isText && (err == nil || isEndless(s))
 	case descriptor.UUID:
 		_, err := uuid.Parse(s)
 		return isText && err == nil

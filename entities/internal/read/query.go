@@ -226,5 +226,5 @@ func where(b *sqltext.Builder, t sqltext.Alias, c *Collection) {
 	}
 	condition(!c.Filter.Empty(), func() { c.Filter.Where(b, t) })
 	condition(!c.Words.Empty(), func() { c.Words.Where(b, t) })
-	condition(c.after != nil && !c.Entity.Key.Absent(), func() { appendAfter(b, t, c.order, c.after.values) })
+	condition(!c.counts(), func() { appendAfter(b, t, c.order, c.after.values[:len(c.order)]) })
 }

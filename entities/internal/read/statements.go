@@ -80,8 +80,14 @@ func (x *statements) page(c *Collection) *sqltext.Builder {
 	b.Raw(" FROM ").Name(c.Entity.Table).Raw(" AS ").Alias(t)
 	where(b, t, c)
 	orderBy(b, t, c.order)
+	if c.mayLackIDs() && len(c.order) > 0 { // rows without ids are in one order, too
+		b.Raw(",").Column(t, "rowid")
+		if c.order[len(c.order)-1].descending {
+			b.Raw(" DESC")
+		}
+	}
 	b.Raw(" LIMIT ").Arg(int64(c.PageSize) + 1)
-	if c.after == nil || c.Entity.Key.Absent() {
+	if c.counts() {
 		b.Raw(" OFFSET ").Arg(c.offset())
 	}
 	return b

@@ -77,13 +77,24 @@ func parseTime(s string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("read: %q is not a time", s)
 }
 
+// parsePlace reads a time of a cursor: the id of a row is as PostgreSQL writes it, with BC for what was before the
+// year 1.
+func parsePlace(s string) (time.Time, error) {
+	before, isBC := strings.CutSuffix(s, " BC")
+	at, err := parseTime(before)
+	if err == nil && isBC {
+		at = at.AddDate(1-2*at.Year(), 0, 0)
+	}
+	return at, err
+}
+
 // parseDistantTime reads a time whose year is negative, or has more than the four digits that layouts
 // have: as one of a near year with the same days, which is then put where it belongs.
 func parseDistantTime(s string) (time.Time, bool) {
 	s, negative := strings.CutPrefix(s, "-")
 	digits, rest, found := strings.Cut(s, "-")
 	year, err := strconv.Atoi(digits)
-	if !found || err != nil || len(digits) < 5 && !negative || len(digits) < 4 || len(digits) > 6 {
+	if !found || err != nil || len(digits) < 5 && !negative || len(digits) < 4 || len(digits) > 7 {
 		return time.Time{}, false
 	}
 	if negative {

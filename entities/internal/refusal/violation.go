@@ -45,6 +45,9 @@ func (t *Faults) violationFault(ctx context.Context, k *model.Kind, m *model.Val
 		if details := t.danglingReferences(ctx, k, m); len(details) > 0 {
 			return fault.Invalid(details...)
 		}
+		if f := t.pairedFault(k, m); f != nil {
+			return f
+		}
 		return fault.New(fault.InvalidPayload, "something that this refers to does not exist").WithPath(at).
 			WithHint("A foreign key of the database refused it: store first what it refers to, or correct the ids in it.")
 	case database.Exclusion:
@@ -144,6 +147,11 @@ func (t *Faults) OfDelete(ctx context.Context, k *model.Kind, id any, err error)
 	if err != nil {
 		return t.Verdict(err)
 	}
+	if len(holders) == 0 {
+		if holders, err = t.relatedHolders(ctx, k, id); err != nil {
+			return t.Verdict(err)
+		}
+	}
 	var by, where []string
 	for _, h := range holders {
 		by = append(by, h.String())
@@ -215,6 +223,67 @@ func (t *Faults) holders(ctx context.Context, k *model.Kind, ids []any) (out []h
 		}
 	}
 	return out, nil
+}
+
+// relatedHolders finds the holders of a row along foreign keys whose columns are compared in pairs: those of several
+// columns, and those to a key of numbers or days, or to other columns than the key.
+func (t *Faults) relatedHolders(ctx context.Context, k *model.Kind, id any) (out []holder, err error) {
+	for i := range k.Entity.Edges {
+		e := &k.Entity.Edges[i]
+		child := t.Model.ByName[e.Target]
+		if len(e.On) == 0 || e.Relation != descriptor.O2M && (e.Relation != descriptor.O2O || e.Inverse) || e.Cascade || e.SetNull || child == nil {
+			continue
+		}
+		b := t.Statement()
+		row, other := b.NewAlias(), b.NewAlias()
+		b.Raw("SELECT ")
+		filter.KeyText(b, other, &child.Entity.Key)
+		b.Raw(" FROM ").Name(k.Entity.Table).Raw(" AS ").Alias(row).Raw(" JOIN ").Name(child.Entity.Table).Raw(" AS ").Alias(other).Raw(" ON ")
+		filter.Joined(b, row, other, e.On)
+		b.Raw(" WHERE ")
+		filter.KeyIs(b, row, &k.Entity.Key, k.BoundID(id))
+		ids, err := t.IDs(ctx, child, b)
+		if err != nil {
+			return nil, err
+		}
+		if len(ids) == 0 {
+			continue
+		}
+		h, err := t.holderOf(ctx, child, &descriptor.Referrer{Entity: e.Target, Column: e.On[0].Target}, ids)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, h)
+	}
+	return out, nil
+}
+
+// pairedFault says of a foreign key whose columns are compared in pairs which end of it a write has broken: nil where
+// the fields that were set are of several.
+func (t *Faults) pairedFault(k *model.Kind, m *model.Values) *fault.Fault {
+	var there, here []string // fields that others refer to, and those that refer to others
+	var target *model.Kind
+	for i := range k.Entity.Edges {
+		e := &k.Entity.Edges[i]
+		field := slices.IndexFunc(m.Fields, func(f model.FieldValue) bool {
+			return slices.ContainsFunc(e.On, func(p descriptor.Pair) bool { return p.Own == f.Column.Name })
+		})
+		switch {
+		case field < 0:
+		case e.Relation == descriptor.O2M || e.Relation == descriptor.O2O && !e.Inverse:
+			there = append(there, m.Fields[field].Field.Name)
+		default:
+			here, target = append(here, m.Fields[field].Field.Name), t.Model.ByName[e.Target]
+		}
+	}
+	switch {
+	case len(there) > 0 && len(here) == 0:
+		return fault.Newf(fault.Conflict, "the %s is still referenced by its %s", k.Name(), there[0]).WithPath(m.At + "/" + filter.Escape(there[0])).
+			WithRetry(fault.Fix).WithHint("First delete what refers to it, or make it refer to another.")
+	case len(here) == 1 && len(there) == 0 && target != nil && t.by.Knows(target):
+		return fault.Invalid(fault.Detail{Path: m.At + "/" + filter.Escape(here[0]), Message: "there is no " + target.Name() + " with this " + here[0]})
+	}
+	return nil
 }
 
 // holderOf is what the caller may know of rows that refer to others.

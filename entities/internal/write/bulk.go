@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/koan-go/koan/entities/internal/model"
@@ -115,11 +114,16 @@ func (b *bulk) prepareAll(ctx context.Context) error {
 }
 
 // findAll looks for the entities of models that name theirs by its unique key.
-// late are the models whose entity this very call stores, or renames, before them.
+// late are the models whose entity this very call stores, perhaps with its id in another spelling, or renames, before
+// them.
 func (b *bulk) findAll(ctx context.Context) (late map[int]bool, err error) {
-	late, seen, renamed := map[int]bool{}, map[string]bool{}, false
+	if err := b.nameAsKept(ctx, b.models...); err != nil {
+		return nil, err
+	}
+	late, seen, renamed, spelled := map[int]bool{}, map[string]bool{}, false, map[string]string{}
 	for i, m := range b.models {
 		if !m.HasUniqueKey(b.k) {
+			late[i] = b.otherSpelling(spelled, m)
 			renamed = renamed || m.ID != nil && len(m.Key) > 0
 			continue
 		}
@@ -202,7 +206,7 @@ func (b *bulk) storeAlone(ctx context.Context, i int) error {
 	}
 	var out []byte
 	switch {
-	case p == nil:
+	case p == nil, p.fresh && b.models[i].ID != nil && b.k.Entity.Key.MeetsOthers(): // perhaps the database finds a row by its id
 		out, err = models{b.Rows}.upsert(ctx, b.models[i], false, nil)
 	case p.fresh:
 		out, err = rowWriter{b.Rows}.insert(ctx, p)
@@ -305,7 +309,7 @@ func (b *bulk) insertAlike(ctx context.Context, some []int) error {
 		if len(at) > 0 {
 			var known bool
 			if i, known = at[b.k.FormatID(s.id)]; !known {
-				return fmt.Errorf("entities: the database returned %s, which was not stored", b.k.FormatID(s.id))
+				return errOtherwise
 			}
 		}
 		b.RecordCreated(b.k, s.id)

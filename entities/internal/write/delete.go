@@ -50,6 +50,10 @@ type deletion struct{ Rows }
 // all deletes entities and counts those that existed. If several cannot be
 // deleted, all of them are named.
 func (t deletion) all(ctx context.Context, in *model.DeleteInput, to Progress) (json.RawMessage, error) {
+	in, err := t.eachOnce(ctx, in)
+	if err != nil {
+		return nil, err
+	}
 	if in.IfVersion == nil {
 		if deleted, done, err := t.together(ctx, in.IDs, to); done || err != nil {
 			return countAnswer("deleted", deleted), err
@@ -87,6 +91,26 @@ func (t deletion) all(ctx context.Context, in *model.DeleteInput, to Progress) (
 		return nil, refusal.Join(problems)
 	}
 	return countAnswer("deleted", deleted), nil
+}
+
+// eachOnce returns the input with the ids that the rows have, each once.
+func (t deletion) eachOnce(ctx context.Context, in *model.DeleteInput) (*model.DeleteInput, error) {
+	if !t.k.Entity.Key.MeetsOthers() {
+		return in, nil
+	}
+	kept, err := t.asKept(ctx, in.IDs)
+	if err != nil {
+		return nil, err
+	}
+	out := &model.DeleteInput{IfVersion: in.IfVersion}
+	seen := map[any]bool{}
+	for i, id := range kept {
+		if !seen[id] {
+			seen[id] = true
+			out.IDs, out.Places = append(out.IDs, id), append(out.Places, in.Places[i])
+		}
+	}
+	return out, nil
 }
 
 // oneOf deletes one row, or leaves no trace of having tried.

@@ -73,8 +73,11 @@ func (t models) createOnly(ctx context.Context, m *model.Values) (json.RawMessag
 }
 
 // find sets the id of a model without one to that of the entity with its unique key, if the
-// caller may read one.
+// caller may read one. The id of a model becomes that of the row which the database finds by it.
 func (t models) find(ctx context.Context, m *model.Values, replace bool) error {
+	if m.ID != nil {
+		return t.nameAsKept(ctx, m)
+	}
 	if !m.HasUniqueKey(t.k) || t.k.HasFilledKey() {
 		return nil
 	}
@@ -356,6 +359,11 @@ func staleVersion(format string, args ...any) *fault.Fault {
 
 // patch changes an entity that must exist.
 func (t models) patch(ctx context.Context, in *model.PatchInput) (json.RawMessage, error) {
+	kept, err := t.asKept(ctx, []any{in.ID})
+	if err != nil {
+		return nil, err
+	}
+	in.ID = kept[0]
 	if err := t.keepStored(ctx, in.ID, in.Changes); err != nil {
 		return nil, err
 	}

@@ -165,6 +165,9 @@ func (t rowWriter) insert(ctx context.Context, p *prepared) (out json.RawMessage
 	if out == nil {
 		return nil, t.unseenRow(p.model)
 	}
+	if err := t.checkKept(ctx, p, id); err != nil {
+		return nil, err
+	}
 	t.RecordCreated(t.k, id)
 	if err := t.Past.KnowReturned(t.k, id, held); err != nil {
 		return nil, err

@@ -196,7 +196,7 @@ func (t Rows) tryTogether(ctx context.Context, statements func() error) (done bo
 	if serr := end(err == nil); serr != nil {
 		return false, errors.Join(err, serr)
 	}
-	if err != nil && t.faults().IsRefused(err) {
+	if err != nil && (errors.Is(err, errOtherwise) || t.faults().IsRefused(err)) {
 		return false, nil
 	}
 	return err == nil, err

@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"regexp"
+
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/entsql"
 	"entgo.io/ent/schema"
@@ -10,6 +12,9 @@ import (
 
 	"github.com/koan-go/koan/entities/expose"
 )
+
+// filePattern is that of the ids of files.
+const filePattern = `^file_[0-9a-f]{32}$`
 
 // Recipe is a dish and how much of what goes into it.
 type Recipe struct{ ent.Schema }
@@ -51,9 +56,9 @@ func (Recipe) Fields() []ent.Field {
 		field.String("source").Optional().MaxLen(400).
 			Comment("Where it is from: an address, a book.").
 			Annotations(expose.Field{MaxLength: expose.Length(400)}),
-		field.String("photo").Optional().Nillable().MaxLen(64).
-			Comment("Id of the file with a photo of it; null: a drawn picture.").
-			Annotations(expose.Field{MaxLength: expose.Length(64)}),
+		field.String("photo").Optional().Nillable().MaxLen(64).Match(regexp.MustCompile(filePattern)).
+			Comment("Id of the file with a photo of it, a JPEG, PNG or WebP; null: a drawn picture.").
+			Annotations(expose.Field{MaxLength: expose.Length(64), Pattern: filePattern}),
 		field.String("drawn_as").Optional().MaxLen(120).
 			Comment("The name by which its picture is drawn, of the recipe that it was made of; empty: its own.").
 			Annotations(expose.Field{MaxLength: expose.Length(120)}),

@@ -68,12 +68,16 @@ func (c *Checker) WholeIntegers(op *catalog.Operation, out json.RawMessage) json
 }
 
 // Input returns the fault of an input that is not what an operation takes. What other servers
-// mean by a format they check themselves: many take more than it says.
+// mean by a format they check themselves: many take more than it says. What an action takes becomes values of rows,
+// and NUL is none: a call inside would be refused, which the action's author has not foreseen.
 func (c *Checker) Input(op *catalog.Operation, input json.RawMessage) error {
 	if op.ID.Kind == catalog.KindUpstream {
 		return c.schemas.Check(op.Input, input)
 	}
-	return c.inputs.Check(op.Input, input)
+	if err := c.inputs.Check(op.Input, input); err != nil || op.ID.Kind != catalog.KindAction {
+		return err
+	}
+	return refuseNUL(input)
 }
 
 // Integers returns an input, or what else a schema is about, with its integers as the schema has them: see
