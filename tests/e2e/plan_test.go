@@ -229,7 +229,7 @@ func TestApprovalHintNamesListedTools(t *testing.T) {
 			a.env = append(a.env, "KOAN_APPROVAL_MODE=writes")
 			got := string(a.serve(c.args...).tool(c.tool, c.in).Structured)
 			require.Contains(t, got, `"approval_required"`)
-			require.Regexp(t, "`[a-z-]+ approve ", got)
+			require.Regexp(t, "`[^`]*fixture approve [0-9a-f-]{36}", got)
 			require.Equal(t, c.named, strings.Contains(got, "call koan.code.execute"), got)
 		})
 	}

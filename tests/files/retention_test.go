@@ -24,7 +24,8 @@ func forget(t *testing.T, database, run string) {
 	t.Helper()
 	driver, source, table := "sqlite3", filepath.Join(strings.TrimPrefix(database, "sqlite://"), "koan.ledger"), "koan_journal"
 	if pgtest.Here(t) {
-		driver, source = "pgx", pgtest.Server(t)
+		driver = "pgx"
+		source, _, _ = strings.Cut(database, "&schema_prefix=")
 	}
 	db, err := sql.Open(driver, source)
 	require.NoError(t, err)
@@ -32,7 +33,7 @@ func forget(t *testing.T, database, run string) {
 	if pgtest.Here(t) {
 		_, prefix, _ := strings.Cut(database, "schema_prefix=")
 		var schema string
-		require.NoError(t, db.QueryRow("SELECT table_schema FROM information_schema.tables WHERE table_name = 'koan_journal' AND table_schema LIKE $1", prefix+"%").Scan(&schema))
+		require.NoError(t, db.QueryRow("SELECT table_schema FROM information_schema.tables WHERE table_name = 'koan_journal' AND table_schema = $1", prefix).Scan(&schema))
 		table = fmt.Sprintf("%q.%s", schema, table)
 	}
 	result, err := db.Exec(pgtest.Marks(t, "DELETE FROM "+table+" WHERE id = ?"), run)
