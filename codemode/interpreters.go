@@ -63,6 +63,10 @@ func newInterpreter(language string, l limits) (*interpreter, error) {
 	o.MaxWorkers, o.QueueMax, o.OnDemand, o.Log = l.maxWorkers, l.queueMax, l.oneShot, l.log
 	o.Layers, o.Interpreter.Layers, o.Interpreter.Attr = cell.Layers(), cell.Layers(), cell.Attributes()
 	if x.Sandbox, err = sandbox.New(o); err != nil {
+		if _, why, module := strings.Cut(err.Error(), keyPythonModules+": "); module {
+			return nil, fault.New(fault.CapabilityUnsupported, strings.TrimSuffix(why, `"`)).
+				WithHint("Scripts see the interpreter's libraries and nothing else of the machine. Take the module out of %s.", keyPythonModules).Because(err)
+		}
 		return nil, fault.Newf(fault.CapabilityUnsupported, "%s cannot be confined on this machine: %s", x.program, fault.Clip(err.Error(), 500)).
 			WithHint("Scripts in %s need Linux with namespaces and seccomp, which containers may forbid. Allow them, or take %s out of %s.", primerOf(language).Title, language, keyLanguages).Because(err)
 	}

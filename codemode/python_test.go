@@ -221,6 +221,15 @@ func TestPythonThatIsNotThere(t *testing.T) {
 	_, err = start(t, map[string]any{"codeMode.languages": []string{"python"}, "codeMode.pythonModules": []string{"no_such_module"}})
 	require.ErrorContains(t, err, "no_such_module")
 
+	folder := t.TempDir() // which confined scripts do not see
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "elsewhere.py"), nil, 0o600))
+	program := filepath.Join(folder, "python3")
+	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\nPYTHONPATH="+folder+" exec python3 \"$@\"\n"), 0o755))
+	_, err = start(t, map[string]any{"codeMode.languages": []string{"python"}, "codeMode.python": program, "codeMode.pythonModules": []string{"elsewhere"}})
+	require.Equal(t, fault.CapabilityUnsupported, fault.CodeOf(err))
+	require.ErrorContains(t, err, "elsewhere cannot be imported where scripts run: ModuleNotFoundError")
+	require.Contains(t, fault.From(err).Hint, "codeMode.pythonModules")
+
 	for text, want := range map[string]string{
 		`exec python3 -c 'import sys; code = sys.argv.pop(2); sys.argv.pop(1); sys.version_info = (3, 9, 18); exec(code)' "$@"`: "is 3.9.18: scripts need 3.11 or newer",
 		"echo no license >&2; exit 3": "does not describe itself: no license",

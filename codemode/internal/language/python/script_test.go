@@ -27,6 +27,7 @@ func TestResults(t *testing.T) {
 		"decimals and times":         {"from decimal import Decimal\nfrom datetime import datetime, date, timezone\n[Decimal('1.10'), date(2026,1,2), datetime(2026,1,2,3,4,5,tzinfo=timezone.utc)]", `["1.10","2026-01-02","2026-01-02T03:04:05Z"]`},
 		"tuples, sets, dataclasses":  {"from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\n[(1, 2), {3}, P(4)]", `[[1,2],[3],{"x":4}]`},
 		"numbers that are none":      {"[float('nan'), float('inf')]", `[null,null]`},
+		"a time that is none":        {"import datetime\nclass NaT(datetime.datetime):  # as that of pandas\n    def __ne__(self, other): return True\n[NaT(1, 1, 1)]", `[null]`},
 		"sys.exit(0)":                {"import sys\nresult = 1\nsys.exit(0)", `1`},
 		"arguments":                  {"[SDK.args.name, SDK.args['list'][0].a, SDK.run.set, SDK.run.dry_run]", `["Koan",1,"default",false]`},
 		"a lambda":                   {"lambda: 7", `7`},

@@ -119,6 +119,8 @@ class Encoder:
         if isinstance(v, decimal.Decimal):
             return str(v)
         if isinstance(v, datetime.datetime):
+            if v != v:  # pandas' NaT
+                return None
             if v.tzinfo is None:
                 return v.isoformat() + ("" if self._result else "Z")
             return v.isoformat().removesuffix("+00:00") + ("Z" if v.utcoffset() == datetime.timedelta(0) else "")

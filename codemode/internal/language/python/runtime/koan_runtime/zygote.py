@@ -56,7 +56,10 @@ def _prepare(config: dict[str, Any]) -> None:
     path = list(sys.path)
     sys.path.extend(config.get("modulePath") or [])
     for name in config["vocabulary"].get("modules") or []:
-        __import__(name)
+        try:
+            __import__(name)
+        except Exception as e:
+            sys.exit(f"codeMode.pythonModules: {name} cannot be imported where scripts run: {type(e).__name__}: {e}"[:400])
     sys.path[:] = path
     rows.teach_json()
     tape.install()
