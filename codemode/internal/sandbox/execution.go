@@ -388,11 +388,14 @@ func (e *execution) call(ctx context.Context, f wire.Frame) error {
 	if err != nil {
 		return err
 	}
-	if !strings.HasPrefix(id, entityCalls) && !strings.HasPrefix(id, actionCalls) {
+	switch {
+	case strings.HasPrefix(id, actionCalls):
+		ctx = e.place.lend(ctx, true)
+	case !strings.HasPrefix(id, entityCalls):
 		e.place.rest()
 		defer e.place.resume()
 	}
-	out, now, err := e.host.Call(e.place.lend(ctx, true), id, input)
+	out, now, err := e.host.Call(ctx, id, input)
 	return e.answer(f.ID, out, now, err)
 }
 

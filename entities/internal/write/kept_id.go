@@ -89,7 +89,7 @@ func (t Rows) asKept(ctx context.Context, ids []any) ([]any, error) {
 // spelled is the same for most spellings of an id.
 func spelled(id string) string { return fold.Text(strings.ReplaceAll(id, " ", "")) }
 
-// nameAsKept gives models the ids that their rows have.
+// nameAsKept sets the ids of models to those that their rows have.
 func (t Rows) nameAsKept(ctx context.Context, models ...*model.Values) error {
 	var named []*model.Values
 	var ids []any
