@@ -94,6 +94,7 @@ func (e *execution) run(ctx context.Context, host wire.Host, bindings []byte) (*
 	e.cpuBase, e.cpuKnown = worker.ProcessCPU(e.proc.Pid)
 	e.guardStop, e.guardDone, e.startedAt = make(chan struct{}), make(chan struct{}), time.Now()
 	e.clock.Start()
+	e.follow()
 	go e.guard(ctx)
 	err := e.send(bindings)
 	if err == nil {
@@ -210,15 +211,12 @@ func (e *execution) cpuTime() time.Duration {
 	if !e.cpuKnown {
 		return e.clock.Active()
 	}
-	_, pid := e.usage()
+	_, pid, base := e.usage()
 	now, ok := worker.ProcessCPU(pid)
-	switch {
-	case !ok:
+	if !ok {
 		return 0
-	case pid != e.proc.Pid:
-		return now // it counts from its start
 	}
-	return now - e.cpuBase
+	return now - base
 }
 
 // lastCPU returns the CPU time that the guard measured last.
@@ -268,7 +266,7 @@ func (e *execution) guard(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		meter, _ := e.usage()
+		meter, _, _ := e.usage()
 		rss := meter.resident()
 		e.observedPeak.Store(max(e.observedPeak.Load(), rss))
 		if !closely && rss > e.base+e.job.Limits.MemoryBytes/2 {
@@ -309,7 +307,6 @@ func (e *execution) serve(ctx context.Context) error {
 				err = wire.ErrFrame
 			}
 			e.accepted = true
-			err = errors.Join(err, e.follow())
 		case wire.KindCall:
 			e.clock.Pause()
 			err = e.call(ctx, f)

@@ -2,59 +2,62 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"time"
+
+	"github.com/koan-go/koan/codemode/worker"
 )
 
-// forked is the process of one script, which a worker has forked for it.
+// forked is the process of one script. Its worker forks it before it has the script: a process waits for each next
+// one.
 type forked struct {
-	pid   int
-	meter *meter
+	pid     int
+	meter   *meter
+	cpuBase time.Duration // that it used before it had the script
 }
 
-// errNoScript means that a worker accepted a script, and no process of it runs it.
+// errNoScript means that no process of a worker waits for the next script, or more than one.
 var errNoScript = errors.New("sandbox: the worker runs the script in no process of its own")
 
-// follow finds the process that the worker has forked for the script, whose use the guard then measures.
-func (e *execution) follow() error {
-	if !e.forks() {
-		return nil
-	}
-	found, err := scriptsOf(e.proc.Pid)
-	if err != nil { // nobody would measure it
-		return err
-	}
-	if len(found) == 0 { // a short script is over already, and has used what its worker has
-		return nil
-	}
-	if len(found) > 1 {
-		return errNoScript
-	}
-	e.script.Store(&forked{found[0], newMeter(found[0])})
-	return nil
-}
-
-// usage returns the meter of the process that runs the script, and its process id.
-func (e *execution) usage() (*meter, int) {
-	if f := e.script.Load(); f != nil {
-		return f.meter, f.pid
-	}
-	return e.meter, e.proc.Pid
-}
-
-// forkedEnd is how long a script's process may take to end after its result.
+// forkedEnd is how long the process of a script may take to end after its result, and the next one to be there.
 const forkedEnd = 200 * time.Millisecond
 
-// awaitForked waits until the process of the last script has ended, and reports whether it has: nothing of a script
-// may be there when the next one begins.
-func (p *process) awaitForked() bool {
-	if !p.forks() {
-		return true
+// awaitNext waits until the process of the last script has ended, and the one of the next waits for it: nothing of a
+// script may be there when the next one begins. Only the worker can fork, since a script's filter refuses it.
+func (p *process) awaitNext() error {
+	if !p.forks() || p.next != nil {
+		return nil
 	}
-	for end := time.Now().Add(forkedEnd); time.Now().Before(end); time.Sleep(200 * time.Microsecond) {
-		left, err := scriptsOf(p.proc.Pid)
-		if err != nil || len(left) == 0 {
-			return err == nil
+	for end := time.Now().Add(forkedEnd); ; time.Sleep(200 * time.Microsecond) {
+		found, err := scriptsOf(p.proc.Pid)
+		if err != nil { // nobody could measure it
+			return err
+		}
+		if len(found) == 1 && found[0] != p.forked {
+			used, _ := worker.ProcessCPU(found[0])
+			p.next = &forked{found[0], newMeter(found[0]), used}
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("%w: %d are there, %v is left", errNoScript, len(found), slices.Contains(found, p.forked))
 		}
 	}
-	return false
+}
+
+// follow has the guard measure the process that waits for the script.
+func (e *execution) follow() {
+	if e.next != nil {
+		e.script.Store(e.next)
+		e.forked, e.next = e.next.pid, nil
+	}
+}
+
+// usage returns the meter of the process that runs the script, its process ID, and the CPU time that it had used
+// before.
+func (e *execution) usage() (of *meter, pid int, cpuBase time.Duration) {
+	if f := e.script.Load(); f != nil {
+		return f.meter, f.pid, f.cpuBase
+	}
+	return e.meter, e.proc.Pid, e.cpuBase
 }

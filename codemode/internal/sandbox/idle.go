@@ -31,7 +31,7 @@ func maxIdleWorkers() int { return 4 * runtime.NumCPU() }
 // checkReuse records what the worker has used so far, and reports whether it may run
 // another script.
 func (p *process) checkReuse() bool {
-	if !p.awaitForked() {
+	if p.awaitNext() != nil {
 		return false
 	}
 	p.cpuAtIdle, _ = worker.ProcessCPU(p.proc.Pid)

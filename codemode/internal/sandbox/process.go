@@ -49,6 +49,8 @@ type process struct {
 	base      int64  // resident bytes without a job
 	exited    chan struct{}
 	meter     *meter
+	next      *forked // the process that waits for the next script; nil while it runs, and where the worker itself runs scripts
+	forked    int     // the process ID of the last script
 	// interpreter is what the worker has become; nil for one of this build
 	interpreter *Interpreter
 	use
@@ -171,6 +173,9 @@ func (p *process) await(limit time.Duration) error {
 		err = fmt.Errorf("its isolation is %.60s, not %s", p.ready.Isolation, p.isolation)
 	}
 	p.base = p.meter.resident()
+	if err == nil {
+		err = p.awaitNext()
+	}
 	if err != nil {
 		p.end(killedClose)
 		return &notReady{err, strings.TrimSpace(p.stderrText())}
@@ -228,6 +233,9 @@ func (p *process) end(why cause) {
 func (p *process) release() {
 	closeAll(p.in, p.out)
 	p.meter.close()
+	if p.next != nil {
+		p.next.meter.close()
+	}
 }
 
 // hasExited reports whether the worker has been reaped.

@@ -3,7 +3,9 @@ package python_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -152,4 +154,25 @@ func execute(tb testing.TB, j *wire.Job) (*wire.Result, *host) {
 		require.NoError(tb, err)
 	}
 	return r, h
+}
+
+// The process of a script is there before the script. It has what its caller may call by then, also if that has changed
+// meanwhile, and it is another one for each script.
+func TestProcessesWaitForTheirScripts(t *testing.T) {
+	t.Parallel()
+	const code = "import os\n[os.getpid(), 'Note' in SDK.Entities, len(os.listdir())]"
+	seen := map[string]bool{}
+	for i := range 6 {
+		j := job(code)
+		j.Principal = "waits"
+		if i >= 3 {
+			j.Bindings = wire.Bindings{Version: bindings.Version, Entities: append(slices.Clone(bindings.Entities), wire.Entity{Name: "Note", Ops: []string{"count"}})}
+		}
+		r, _ := execute(t, j)
+		require.Nil(t, r.Fault, "%+v", r.Fault)
+		pid, rest, _ := strings.Cut(string(r.Result), ",")
+		require.Equal(t, fmt.Sprintf("%t,0]", i >= 3), rest)
+		require.False(t, seen[pid], "the process %s has run a script before", pid)
+		seen[pid] = true
+	}
 }

@@ -1,9 +1,15 @@
 """The modules of the standard library that scripts usually import: loaded once, before a process forks for scripts."""
 
+import sys
+
+sys.modules["ssl"] = None  # type: ignore[assignment]  # asyncio does without it: scripts have no network
+import asyncio
+
+del sys.modules["ssl"]
+
 import abc
 import argparse
 import array
-import asyncio
 import base64
 import bisect
 import calendar

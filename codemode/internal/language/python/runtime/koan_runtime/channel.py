@@ -6,7 +6,7 @@ import struct
 import threading
 from dataclasses import dataclass
 from enum import IntEnum
-from os import _exit, read, write
+from os import _exit, close, read, write
 
 
 class Kind(IntEnum):
@@ -101,6 +101,10 @@ class Channel:
                 data = data[write(self._sink, data) :]
         finally:
             self.writing = False
+
+    def close(self) -> None:
+        """Close what it reads from."""
+        close(self._source)
 
     def call(self, operation: str, body: bytes) -> Reply:
         """Make one call and wait for its end."""

@@ -11,17 +11,18 @@ from .encoding import Encoder, NotJSON
 from .jsontext import read
 from .names import did_you_mean, server_module, snake, tool_function
 from .program import compiled, parse
-from .sdk import Function, Method, Namespace, build, joined
-from .session import Session
+from .sdk import Function, Method, Namespace, joined
+from .stage import Stage
 
 _MOST = 100
 _MOST_DETAILS = 10
 _NO_TOOLS = ("raw", "resources", "prompts")  # members of a server's module
 
 
-def run(session: Session) -> NoReturn:
+def run(stage: Stage) -> NoReturn:
     """Check a job's script, and end the process with what was found."""
-    checker = Checker(session)
+    session = stage.session
+    checker = Checker(stage)
     try:
         tree = parse(session.job["code"])
         compiled(session.job["code"])
@@ -38,11 +39,11 @@ def run(session: Session) -> NoReturn:
 class Checker(ast.NodeVisitor):
     """Finds uses of SDK and of servers that cannot work."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, stage: Stage) -> None:
         self.found: list[dict[str, Any]] = []
-        self._session = session
-        self._sdk = build(session)
-        self._servers = {server_module(s["id"]): s for s in session.bindings.get("servers") or []}
+        self._session = stage.session
+        self._sdk = stage.sdk
+        self._servers = {server_module(s["id"]): s for s in self._session.bindings.get("servers") or []}
         self._aliases: dict[str, str] = {}
         self._reported: set[int] = set()
         self._functions: dict[str, list[str]] = {}  # of servers, imported by their names: module and function

@@ -51,7 +51,9 @@ def parse(text: str) -> ast.Module:
 def compiled(text: str) -> Program:
     """Return the program of a script, or raise SyntaxError without a traceback."""
     tree = parse(text)
-    entry, lone = entry_of(tree), False
+    entry, lone = "", False
+    if any(name in text for name in ENTRIES):
+        entry = entry_of(tree)
     body = tree.body
     if len(body) == 1 and isinstance(body[0], (ast.FunctionDef, ast.AsyncFunctionDef)):
         lone = True
@@ -60,9 +62,10 @@ def compiled(text: str) -> Program:
         last = body[-1]
         lone = len(body) == 1 and isinstance(last.value, ast.Lambda)
         entry = LAST if lone else entry
-        assign = ast.Assign(targets=[ast.Name(LAST, ast.Store())], value=last.value)
-        body[-1] = ast.fix_missing_locations(ast.copy_location(assign, last))
-    tree = ast.fix_missing_locations(_Returns().visit(tree))
+        name = ast.copy_location(ast.Name(LAST, ast.Store()), last)
+        body[-1] = ast.copy_location(ast.Assign(targets=[name], value=last.value), last)
+    if "return" in text:
+        tree = _Returns().visit(tree)
     try:
         code = compile(tree, SCRIPT, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     except SyntaxError as e:

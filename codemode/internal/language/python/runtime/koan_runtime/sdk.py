@@ -51,21 +51,27 @@ class Namespace:
 
 
 def build(session: Session) -> Namespace:
-    """Return SDK for a script."""
-    b, job = session.bindings, session.job
+    """Return SDK for a caller. What it has of a job comes with that (begin)."""
+    b = session.bindings
     entities = {e["name"]: entity(session, e) for e in b.get("entities") or []}
-    run = {"id": job.get("runId", ""), "set": job.get("set", ""), "dryRun": bool(job.get("dryRun"))}
     members: dict[str, Any] = {
         "Entities": Namespace("SDK.Entities", entities),
         "Out": Out(session),
         "Servers": Namespace("SDK.Servers", {d["name"]: domain(session, "SDK.Servers." + d["name"], d) for d in b.get("upstreams") or []}),
-        "args": row({}) if job.get("args") is None else _rows(job["args"]),
-        "run": Namespace("SDK.run", run),
+        "args": row({}),
+        "run": Namespace("SDK.run", {"id": "", "set": "", "dryRun": False}),
     }
     for d in b.get("domains") or []:
         members[d["name"]] = domain(session, "SDK." + d["name"], d)
     members.setdefault("Actions", Namespace("SDK.Actions", {}))
     return Namespace("SDK", members)
+
+
+def begin(sdk: Namespace, job: dict[str, Any]) -> None:
+    """Set what SDK has of a job: its arguments, and its run."""
+    sdk._members["run"]._members.update(id=job.get("runId", ""), set=job.get("set", ""), dryRun=bool(job.get("dryRun")))
+    if job.get("args") is not None:
+        sdk._members["args"] = _rows(job["args"])
 
 
 def _rows(value: Any) -> Any:

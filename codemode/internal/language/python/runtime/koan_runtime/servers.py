@@ -33,7 +33,11 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
         self.modules: dict[str, dict[str, Any]] = {}
-        for server in calls.session.bindings.get("servers") or []:
+
+    def bind(self, bindings: dict[str, Any]) -> None:
+        """Set the servers that there are."""
+        self.modules.clear()
+        for server in bindings.get("servers") or []:
             self.modules.setdefault(server_module(server["id"]), server)
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
@@ -187,8 +191,3 @@ def call_tool(calls: Calls) -> Callable[..., Awaitable[Any]]:
         return await started(calls, _FILES + id, {} if params is None else params, None)
 
     return callTool
-
-
-def install(calls: Calls) -> None:
-    """Have imports find `servers`."""
-    sys.meta_path.insert(0, Finder(calls))

@@ -24,22 +24,26 @@ _PREFIX = re.compile("^(?:whole:|files:)")
 class Session:
     """A script that runs: its job, its calls, and what it has answered so far."""
 
-    def __init__(self, channel: Channel, job: dict[str, Any], bindings: dict[str, Any], vocabulary: dict[str, Any], done: int) -> None:
+    def __init__(self, channel: Channel, vocabulary: dict[str, Any]) -> None:
         self.channel = channel
-        self.job = job
-        self.limits: dict[str, int] = job["limits"]
-        self.bindings = bindings
         self.vocabulary = vocabulary
+        self.bindings: dict[str, Any] = {}
+        self.job: dict[str, Any] = {}
+        self.limits: dict[str, int] = {}
+        self.columns: list[str] = []
         self.answer: bytes | None = None
         self.files: list[str] = []
         self.emitted = 0
         self.emitted_bytes = 0
         self.log_entries = 0
         self.log_bytes = 0
-        self._done = done
         self.started = 0
-        self.pending_end: dict[str, Any] | None = None
-        self.columns: list[str] = job.get("code", "").splitlines()
+        self._done = -1
+
+    def begin(self, job: dict[str, Any], done: int) -> None:
+        """Set the job of this process. It writes one byte to the descriptor done when the job has ended."""
+        self.job, self.limits, self._done = job, job["limits"], done
+        self.columns = job.get("code", "").splitlines()
 
     # Calls.
 

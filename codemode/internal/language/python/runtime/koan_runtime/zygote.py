@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import builtins
 import gc
 import json
 import os
-import random
 import sys
 import threading
-from os import _exit
+import traceback
+from os import _exit, write
 from typing import Any, NoReturn
 
 import _koan_preload  # noqa: F401  what scripts usually import
-from . import check, confine, declare, loop, output, rows, script, tape
+from . import confine, jsontext, rows, tape
 from .channel import FRAMES_IN, FRAMES_OUT, Channel, Frame, Kind
-from .jsontext import read, write
-from .session import Session
+from .spare import Spare
+from .stage import Stage
 
 _CONFIG = "/koan/config.json"
 _EXIT_ORPHAN = 3
@@ -33,22 +32,18 @@ def main() -> NoReturn:
         config: dict[str, Any] = json.load(f)
     _prepare(config)
     channel = Channel(FRAMES_IN, FRAMES_OUT)
+    stage = Stage(channel, config["vocabulary"])
+    gc.collect()
+    gc.freeze()
     data = confine.data_bytes(_STATM)
     confine.install_filter(config["filters"]["zygote"])
-    channel.write(Kind.READY, 0, write({**config["ready"], "dataBytes": data, "sizeBytes": data}))
-    bindings: dict[str, Any] = {}
-    while True:
-        frame = channel.read()
-        if frame is None:
-            _exit(_EXIT_ORPHAN)
-        if frame.kind == Kind.BINDINGS:
-            bindings = read(frame.payload)
-        elif frame.kind == Kind.JOB:
-            _serve(channel, frame, bindings, config)
-        elif frame.kind == Kind.PROBE:
-            _probe(channel, config)
-        else:
-            _exit(_EXIT_BROKEN)
+    try:
+        spare = Spare(stage, config["filters"]["script"], _STATM)
+        channel.write(Kind.READY, 0, jsontext.write({**config["ready"], "dataBytes": data, "sizeBytes": data}))
+        _serve(stage, spare, config)
+    except Exception:
+        write(2, traceback.format_exc().encode())
+    _exit(_EXIT_BROKEN)
 
 
 def _prepare(config: dict[str, Any]) -> None:
@@ -67,59 +62,31 @@ def _prepare(config: dict[str, Any]) -> None:
     sys.dont_write_bytecode = True
     sys.set_int_max_str_digits(0)  # integers are exact; the limit of time bounds them
     os.chdir(confine.WORKSPACE)
-    gc.collect()
-    gc.freeze()
 
 
-def _serve(channel: Channel, frame: Frame, bindings: dict[str, Any], config: dict[str, Any]) -> None:
-    """Run one job in a process of its own, and wait for the end of it."""
-    heard, said = os.pipe()
-    data = confine.data_bytes(_STATM)
-    pid = os.fork()
-    if pid == 0:
-        os.close(heard)
-        os.close(_STATM)
-        _run(channel, frame, bindings, config, data, said)
-    os.close(said)
-    done = os.read(heard, 1)
-    os.close(heard)
-    _, status = os.waitpid(pid, 0)
-    if not done or status != 0:
-        os.write(2, f"koan: the script's process ended: {_ending(status)}".encode())
-        _exit(_EXIT_ENDED)
-    confine.clear_workspace()
-
-
-def _ending(status: int) -> str:
-    return f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"status {os.WEXITSTATUS(status)}"
-
-
-def _run(channel: Channel, frame: Frame, bindings: dict[str, Any], config: dict[str, Any], data: int, done: int) -> NoReturn:
-    """Serve a job in this process, and end it."""
-    channel.write(Kind.ACCEPTED, frame.id)
-    job: dict[str, Any] = read(frame.payload)
-    session = Session(channel, job, bindings, config["vocabulary"], done)
-    tape.begin(job["nowMs"], job["seed"])
-    script.watch_cpu(session)
-    confine.limit(data, session.limits["memoryBytes"], session.limits["cpuMs"])
-    confine.install_filter(config["filters"]["script"])
-    sys.setrecursionlimit(max(session.limits["maxRecursion"], 200) + 100)
-    output.capture(session)
-    os._exit = _leave
-    for name in ("exit", "quit"):
-        setattr(builtins, name, _leave)
-    match job["task"]:
-        case "validate":
-            check.run(session)
-        case "declare":
-            declare.run(session)
-        case _:
-            script.run(session)
-    _exit(_EXIT_BROKEN)
-
-
-def _leave(status: Any = 0) -> NoReturn:
-    raise SystemExit(status)
+def _serve(stage: Stage, spare: Spare, config: dict[str, Any]) -> None:
+    """Serve what the host asks for until it closes the pipe. There is always one process that waits for the next job."""
+    channel = stage.session.channel
+    while True:
+        frame = channel.read()
+        if frame is None:
+            _exit(_EXIT_ORPHAN)
+        match frame.kind:
+            case Kind.BINDINGS:
+                spare.tell(frame)
+                stage.bind(jsontext.read(frame.payload))
+                gc.freeze()
+            case Kind.JOB:
+                spare.tell(frame)
+                script, spare = spare, Spare(stage, config["filters"]["script"], _STATM, spare.descriptors)
+                if ending := script.wait():
+                    write(2, f"koan: the script's process ended: {ending}".encode())
+                    _exit(_EXIT_ENDED)
+                confine.clear_workspace()
+            case Kind.PROBE:
+                _probe(channel, config)
+            case _:
+                _exit(_EXIT_BROKEN)
 
 
 def _probe(channel: Channel, config: dict[str, Any]) -> NoReturn:
@@ -129,11 +96,8 @@ def _probe(channel: Channel, config: dict[str, Any]) -> NoReturn:
     pid = os.fork()
     if pid == 0:
         confine.install_filter(config["filters"]["script"])
-        channel.write(Kind.REPORT, 0, write(probe.checks()))
+        channel.write(Kind.REPORT, 0, jsontext.write(probe.checks()))
         _exit(0)
     os.waitpid(pid, 0)
     channel.read()
     _exit(0)
-
-
-__all__ = ["main", "loop", "random"]
