@@ -44,3 +44,44 @@ days = np.array(["2026-01-02", "NaT"], dtype="datetime64[D]")
 	require.Nil(t, r.Fault, "%+v", r.Fault)
 	require.Equal(t, `[5.0,[0,1,2],"9007199254740993",true,null,["2026-01-02",null],[1,null]]`, string(r.Result))
 }
+
+// Tables and columns of pandas keep the labels of their indexes in a result, and are rows and values in an input.
+func TestTablesOfPandas(t *testing.T) {
+	t.Parallel()
+	s := withModules(t, "pandas")
+	const table = `import pandas as pd
+df = pd.DataFrame({"country": ["NO", "DE", "NO"], "year": [2025, 2026, 2026], "total": [1.5, 2.0, None]})
+`
+	for code, result := range map[string]string{
+		"df":                                                `[{"country":"NO","year":2025,"total":1.5},{"country":"DE","year":2026,"total":2.0},{"country":"NO","year":2026,"total":null}]`,
+		"df[df.year > 2025][['total']]":                     `[{"total":2.0},{"total":null}]`,
+		"df.groupby('country').total.sum()":                 `{"DE":2.0,"NO":1.5}`,
+		"df.groupby('country')[['total']].sum()":            `[{"country":"DE","total":2.0},{"country":"NO","total":1.5}]`,
+		"df.groupby(['country', 'year']).total.sum()":       `[{"country":"DE","year":2026,"total":2.0},{"country":"NO","year":2025,"total":1.5},{"country":"NO","year":2026,"total":0.0}]`,
+		"df.groupby(['country', 'year']).size()[:1]":        `[{"country":"DE","year":2026,"value":1}]`,
+		"df.country.value_counts()":                         `{"NO":2,"DE":1}`,
+		"df.year.value_counts()":                            `{"2026":2,"2025":1}`,
+		"df[['total']].describe()[:2]":                      `[{"index":"count","total":2.0},{"index":"mean","total":1.75}]`,
+		"df.country":                                        `["NO","DE","NO"]`,
+		"df.set_index('country').total":                     `[{"country":"NO","total":1.5},{"country":"DE","total":2.0},{"country":"NO","total":null}]`,
+		"df.index, df.year.to_numpy(), df.country.unique()": `[[0,1,2],[2025,2026,2026],["NO","DE"]]`,
+		"pd.Series([1, None], dtype='Int64'), pd.NA":        `[[1,null],null]`,
+		"pd.Period('2026-01'), pd.Interval(1, 2), pd.Timestamp('2026-01-02'), pd.Timedelta('1h')": `["2026-01","(1, 2]","2026-01-02T00:00:00","P0DT1H0M0S"]`,
+		"df.groupby(pd.to_datetime(df.year, format='%Y').dt.to_period('M')).size()":               `{"2025-01":1,"2026-01":2}`,
+		"{df.year.max(): 1}": `{"2026":1}`,
+	} {
+		h := &host{}
+		r, err := s.Execute(t.Context(), job(table+code), h)
+		require.NoError(t, err)
+		require.Nil(t, r.Fault, "%s: %+v", code, r.Fault)
+		require.Equal(t, result, string(r.Result), code)
+	}
+	h := &host{}
+	_, err := s.Execute(t.Context(), job(table+"SDK.Entities.Todo.count(set=df[1:])\nSDK.Entities.Todo.count(filter={'total': {'$in': df.groupby('country').total.sum()}})"), h)
+	require.NoError(t, err)
+	require.Equal(t, []string{`koan::Todo.count {"set":[{"country":"DE","year":2026,"total":2.0},{"country":"NO","year":2026,"total":null}]}`, `koan::Todo.count {"filter":{"total":{"$in":[2.0,1.5]}}}`}, h.calls)
+	r, err := s.Execute(t.Context(), job(table+"df.groupby('country').agg({'total': ['sum', 'mean']})"), &host{})
+	require.NoError(t, err)
+	require.NotNil(t, r.Fault)
+	require.Contains(t, r.Fault.Hint, "df.columns =")
+}

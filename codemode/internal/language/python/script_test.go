@@ -28,6 +28,7 @@ func TestResults(t *testing.T) {
 		"tuples, sets, dataclasses":  {"from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\n[(1, 2), {3}, P(4)]", `[[1,2],[3],{"x":4}]`},
 		"numbers that are none":      {"[float('nan'), float('inf')]", `[null,null]`},
 		"a time that is none":        {"import datetime\nclass NaT(datetime.datetime):  # as that of pandas\n    def __ne__(self, other): return True\n[NaT(1, 1, 1)]", `[null]`},
+		"tables of others":           {"class Table:\n    def to_dicts(self): return [{'a': 1}]\nclass Column:\n    def to_pylist(self): return [1, 2]\n[Table(), Column()]", `[[{"a":1}],[1,2]]`},
 		"sys.exit(0)":                {"import sys\nresult = 1\nsys.exit(0)", `1`},
 		"arguments":                  {"[SDK.args.name, SDK.args['list'][0].a, SDK.run.set, SDK.run.dry_run]", `["Koan",1,"default",false]`},
 		"a lambda":                   {"lambda: 7", `7`},

@@ -14,11 +14,13 @@ import types
 import uuid
 from typing import Any
 
-from . import jsontext
+from . import jsontext, tables
 from .hints import of_value
 
 MAX_DEPTH = 200
 _SAFE = 2**53
+# What values of numpy and pandas, polars, pyarrow and pydantic are turned into plain data with.
+_CONVERSIONS = ("tolist", "to_dicts", "to_list", "to_pylist", "isoformat", "model_dump")
 # How much deeper than its caller an encoder may go: a script that is near its limit of recursion has results too.
 _FRAMES = 4 * MAX_DEPTH + 200
 _NOT_TEXT = "the text is not valid Unicode: it has half of a surrogate pair, or bytes that are not UTF-8"
@@ -113,7 +115,14 @@ class Encoder:
             return self._key(key.value, path)
         if isinstance(key, (datetime.date, datetime.datetime, uuid.UUID)):
             return str(self._other(key, path))
-        raise NotJSON(f"a key of a dict is of type {type(key).__name__}", path, "Use strings as keys.")
+        if tables.is_scalar(key):
+            return str(key)
+        if callable(convert := getattr(key, "tolist", None)):  # a number of numpy
+            return self._key(convert(), path)
+        hint = "Use strings as keys."
+        if isinstance(key, tuple):
+            hint += ' Columns of a DataFrame in several levels: df.columns = ["_".join(map(str, c)) for c in df.columns].'
+        raise NotJSON(f"a key of a dict is of type {type(key).__name__}", path, hint)
 
     def _other(self, v: Any, path: str) -> Any:
         if isinstance(v, decimal.Decimal):
@@ -143,11 +152,18 @@ class Encoder:
         return self._foreign(v, path)
 
     def _foreign(self, v: Any, path: str) -> Any:
-        if callable(getattr(v, "to_dict", None)) and hasattr(v, "columns"):  # a DataFrame
-            return self._plain(v.to_dict(orient="records"), path)
-        for method in ("tolist", "isoformat", "model_dump"):  # of numpy, pandas, pydantic
-            if not isinstance(v, type) and callable(convert := getattr(v, method, None)):
-                return self._plain(convert(), path)
+        if isinstance(v, type):
+            pass
+        elif tables.is_scalar(v):
+            return tables.scalar(v)
+        elif tables.is_table(v):
+            return self._plain(tables.rows_of(v, self._result), path)
+        elif tables.is_column(v):
+            return self._plain(tables.values_of(v, self._result), path)
+        else:
+            for method in _CONVERSIONS:
+                if callable(convert := getattr(v, method, None)):
+                    return self._plain(convert(), path)
         if hasattr(v, "__next__") or isinstance(v, (collections.abc.Sequence, collections.abc.Set, collections.abc.ValuesView)):
             return self._list(v, path)
         raise NotJSON(f"{self._what} has a value of type {type(v).__name__}, which is not JSON", path, of_value(v))
