@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -82,7 +83,7 @@ func PythonModule(tb testing.TB, module string) string {
 	tb.Helper()
 	const path = "/usr/bin/python3"
 	if exec.Command(path, "-c", "import "+module).Run() != nil {
-		Missing(tb, "python3-"+module)
+		Missing(tb, "python3-"+strings.Split(module, ".")[0])
 	}
 	return path
 }

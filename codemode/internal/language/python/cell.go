@@ -2,6 +2,7 @@ package python
 
 import (
 	"io/fs"
+	"slices"
 
 	"github.com/koan-go/koan/codemode/internal/language/cell"
 )
@@ -30,7 +31,7 @@ func (p process) cell() (*cell.Cell, error) {
 	}
 	shown := p.Library
 	if len(p.Modules) > 0 {
-		shown = append(shown, p.Sites...)
+		shown = slices.Concat(shown, p.Sites, p.Data)
 	}
 	return &cell.Cell{
 		Path: p.Path, Shown: shown, Side: side, Apart: true,

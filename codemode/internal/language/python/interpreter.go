@@ -18,6 +18,7 @@ type Interpreter struct {
 	Version string   `json:"version"` // "3.11.2"
 	Library []string `json:"library"` // the folders of the standard library
 	Sites   []string `json:"sites"`   // the folders of other modules
+	Data    []string `json:"data"`    // what a distribution keeps of the modules that were asked for elsewhere
 	Minor   int      `json:"minor"`
 	Missing []string `json:"missing"` // of the modules that were asked for
 }
@@ -35,9 +36,11 @@ paths = sysconfig.get_paths()
 dirs = [paths["stdlib"], paths["platstdlib"], sysconfig.get_config_var("DESTSHARED"), sysconfig.get_config_var("LIBDIR")]
 sites = [p for p in [*site.getsitepackages(), paths["purelib"], paths["platlib"]] if os.path.isdir(p)]
 missing = [m for m in sys.argv[1:] if importlib.util.find_spec(m) is None]
+names = dict.fromkeys(m.partition(".")[0] for m in sys.argv[1:])
+data = [p for m in names for p in ["/usr/share/" + m, "/etc/" + m + "rc"] if os.path.exists(p)]
 print(json.dumps({
     "path": os.path.realpath(sys.executable), "version": "%d.%d.%d" % sys.version_info[:3], "minor": sys.version_info[1] if sys.version_info[0] == 3 else 0,
-    "library": [d for d in dict.fromkeys(dirs) if d and os.path.isdir(d)], "sites": list(dict.fromkeys(sites)), "missing": missing,
+    "library": [d for d in dict.fromkeys(dirs) if d and os.path.isdir(d)], "sites": list(dict.fromkeys(sites)), "data": data, "missing": missing,
 }))
 `
 

@@ -38,11 +38,29 @@ func TestModulesOfTheSystem(t *testing.T) {
 	s := withModules(t, "numpy")
 	const code = `import numpy as np
 days = np.array(["2026-01-02", "NaT"], dtype="datetime64[D]")
-[np.linalg.norm(np.array([3.0, 4.0])), np.arange(3), np.int64(2**53 + 1), np.bool_(True), np.float64("nan"), days, np.ma.array([1, 2], mask=[0, 1])]`
+[np.linalg.norm(np.array([3.0, 4.0])), (np.eye(300) @ np.ones((300, 300))).sum(), np.linalg.det(np.eye(2) * 2), np.arange(3), np.int64(2**53 + 1), np.bool_(True), np.float64("nan"), days, np.ma.array([1, 2], mask=[0, 1])]`
 	r, err := s.Execute(t.Context(), job(code), &host{})
 	require.NoError(t, err)
 	require.Nil(t, r.Fault, "%+v", r.Fault)
-	require.Equal(t, `[5.0,[0,1,2],"9007199254740993",true,null,["2026-01-02",null],[1,null]]`, string(r.Result))
+	require.Equal(t, `[5.0,90000.0,4.0,[0,1,2],"9007199254740993",true,null,["2026-01-02",null],[1,null]]`, string(r.Result))
+}
+
+// A module's data may lie outside of the libraries, and what it keeps in caches is not in the folder of scripts.
+func TestScriptsDrawCharts(t *testing.T) {
+	t.Parallel()
+	s := withModules(t, "matplotlib.pyplot")
+	const code = `import io, os
+import matplotlib.pyplot as plt
+plt.bar(["a", "b"], [1, 2])
+png = io.BytesIO()
+plt.savefig(png)
+[png.getvalue()[1:4].decode(), os.listdir(), os.path.exists("/etc/passwd")]`
+	for range 2 {
+		r, err := s.Execute(t.Context(), job(code), &host{})
+		require.NoError(t, err)
+		require.Nil(t, r.Fault, "%+v", r.Fault)
+		require.Equal(t, `["PNG",[],false]`, string(r.Result))
+	}
 }
 
 // Tables and columns of pandas keep the labels of their indexes in a result, and are rows and values in an input.

@@ -56,12 +56,15 @@ def _prepare(config: dict[str, Any]) -> None:
         except Exception as e:
             sys.exit(f"codeMode.pythonModules: {name} cannot be imported where scripts run: {type(e).__name__}: {e}"[:400])
     sys.path[:] = path
+    if (numpy := sys.modules.get("numpy")) is not None:
+        # OpenBLAS reserves tens of megabytes at the first product, and tries again for ever where a limit refuses them.
+        numpy.dot(numpy.eye(2), numpy.eye(2))
     rows.teach_json()
     tape.install()
     threading.stack_size(_THREAD_STACK)
     sys.dont_write_bytecode = True
     sys.set_int_max_str_digits(0)  # integers are exact; the limit of time bounds them
-    os.chdir(confine.WORKSPACE)
+    confine.clear_workspace()  # modules keep their caches there
 
 
 def _serve(stage: Stage, spare: Spare, config: dict[str, Any]) -> None:
