@@ -1,6 +1,7 @@
 package python_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -102,4 +103,25 @@ df = pd.DataFrame({"country": ["NO", "DE", "NO"], "year": [2025, 2026, 2026], "t
 	require.NoError(t, err)
 	require.NotNil(t, r.Fault)
 	require.Contains(t, r.Fault.Hint, "df.columns =")
+}
+
+// Random numbers of numpy are those of the recording, too: another process gives the same, another seed gives others.
+func TestRandomNumbersOfNumpyAreRecorded(t *testing.T) {
+	t.Parallel()
+	const code = "import numpy as np\n[np.random.rand(), np.random.default_rng().random(), np.random.RandomState().rand(), np.random.Generator(np.random.PCG64()).random()]"
+	numbers := func(s *sandbox.Sandbox, seed uint64) string {
+		j := job(code)
+		j.Seed = seed
+		r, err := s.Execute(t.Context(), j, &host{})
+		require.NoError(t, err)
+		require.Nil(t, r.Fault, "%+v", r.Fault)
+		return string(r.Result)
+	}
+	s := withModules(t, "numpy")
+	first := numbers(s, 7)
+	require.Equal(t, first, numbers(s, 7))
+	require.Equal(t, first, numbers(withModules(t, "numpy"), 7))
+	for i, n := range strings.Split(numbers(s, 8), ",") {
+		require.NotEqual(t, strings.Split(first, ",")[i], n)
+	}
 }

@@ -48,6 +48,8 @@ def begin(now_ms: int, seed: int) -> None:
     clock.start = clock.now = now_ms * 1000
     _source.seed(seed)
     random.seed(_source.getrandbits(128))
+    if (numpy := sys.modules.get("numpy")) is not None:  # whose own source was seeded when it was loaded
+        numpy.random.seed(_real_random(seed).getrandbits(32))
 
 
 def _urandom(n: int) -> bytes:
