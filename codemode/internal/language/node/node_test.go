@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -35,18 +37,21 @@ var shared struct {
 func newSandbox(tb testing.TB) *sandbox.Sandbox {
 	tb.Helper()
 	path := needs.ScriptNode(tb)
-	shared.Do(func() {
-		var i *node.Interpreter
-		if i, shared.err = node.Find(context.Background(), path, "testdata/packages"); shared.err != nil {
-			return
-		}
-		shared.Sandbox, shared.err = sandbox.New(sandbox.Options{
-			PoolSize: 2, Fresh: true, StartTimeout: time.Minute, KillGrace: 100 * time.Millisecond, Layers: cell.Layers(),
-			Interpreter: &sandbox.Interpreter{Args: func() []string { return i.Arguments(node.Limits{MemoryMb: 64, CPUMs: 2000}) }, Attr: cell.Attributes(), Layers: cell.Layers()},
-		})
-	})
+	shared.Do(func() { shared.Sandbox, shared.err = open(path, "testdata/packages") })
 	require.NoError(tb, shared.err)
 	return shared.Sandbox
+}
+
+// open returns a sandbox with the packages in a folder.
+func open(path, packages string) (*sandbox.Sandbox, error) {
+	i, err := node.Find(context.Background(), path, packages)
+	if err != nil {
+		return nil, err
+	}
+	return sandbox.New(sandbox.Options{
+		PoolSize: 2, Fresh: true, StartTimeout: time.Minute, KillGrace: 100 * time.Millisecond, Layers: cell.Layers(),
+		Interpreter: &sandbox.Interpreter{Args: func() []string { return i.Arguments(node.Limits{MemoryMb: 64, CPUMs: 2000}) }, Attr: cell.Attributes(), Layers: cell.Layers()},
+	})
 }
 
 // host answers calls of entities with rows, and keeps what was called.
@@ -153,4 +158,30 @@ func execute(tb testing.TB, j *wire.Job) (*wire.Result, *host) {
 		require.NoError(tb, err, "%+v", errors.Unwrap(err))
 	}
 	return r, h
+}
+
+// Popular packages have a thousand modules, which Node reads at once (date-fns, ramda, mathjs).
+func TestPackagesOfManyModules(t *testing.T) {
+	t.Parallel()
+	path := needs.ScriptNode(t)
+	packages := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(packages, "many"), 0o755))
+	write := func(name, text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(packages, "many", name), []byte(text), 0o644)) // for another user, as which scripts run
+	}
+	var index strings.Builder
+	for i := range 1500 {
+		write(fmt.Sprintf("m%d.js", i), fmt.Sprintf("export const v%d = %d;", i, i))
+		fmt.Fprintf(&index, "export * from './m%d.js';\n", i)
+	}
+	write("index.js", index.String())
+	write("package.json", `{"name": "many", "type": "module"}`)
+	s, err := open(path, packages)
+	require.NoError(t, err)
+	defer s.Close()
+	j := job("import * as many from 'many';\nObject.keys(many).length")
+	r, err := s.Execute(t.Context(), j, &host{})
+	require.NoError(t, err)
+	require.Nil(t, r.Fault, "%+v", r.Fault)
+	require.Equal(t, "1500", string(r.Result))
 }

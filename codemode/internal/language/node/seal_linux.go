@@ -13,11 +13,15 @@ const maxMapping = 1 << 30
 // engineData is how much private memory the engine maps for itself and ahead, beside a script's, in bytes.
 const engineData = 512 << 20
 
+// maxOpenFiles is how many files a script may have open: the modules of a package are read at once, and popular ones
+// have a thousand.
+const maxOpenFiles = 4096
+
 // kernelLimits are those that the interpreter starts with. The ones of memory and time are backstops: the host's come
 // earlier.
 func (l Limits) kernelLimits() map[int]uint64 {
 	return map[int]uint64{
-		unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: 64 << 20, unix.RLIMIT_NOFILE: 256,
+		unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: 64 << 20, unix.RLIMIT_NOFILE: maxOpenFiles,
 		unix.RLIMIT_DATA: engineData + uint64(l.MemoryMb)<<20, unix.RLIMIT_CPU: uint64(l.CPUMs/1000*4 + 10),
 	}
 }
@@ -26,6 +30,11 @@ func (l Limits) kernelLimits() map[int]uint64 {
 // since JavaScript cannot ask for a filter. It may become the program whose path is at an address, once.
 func (p process) seal(path uintptr) error {
 	for which, most := range p.kernelLimits() {
+		var now unix.Rlimit
+		if err := unix.Getrlimit(which, &now); err != nil {
+			return err
+		}
+		most = min(most, now.Max) // which nothing here may raise
 		if err := unix.Setrlimit(which, &unix.Rlimit{Cur: most, Max: most}); err != nil {
 			return err
 		}
