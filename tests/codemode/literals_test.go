@@ -285,3 +285,23 @@ func (g *calls) call() string {
 	)
 	return "SDK.Entities.Todo." + text
 }
+
+// Whatever a script finds in SDK.Out and SDK.Files is known to the check, called as it is declared.
+func TestFunctionsOfTheSystemAreKnown(t *testing.T) {
+	t.Parallel()
+	k := koantest.New(t, fixture.App())
+	for owner, call := range map[string]string{"Out": `(1)`, "Files": `("file_x")`} {
+		var names []string
+		k.Run(`Object.keys(SDK.`+owner+`).concat(Object.getOwnPropertyNames(SDK.`+owner+`))`, koantest.Input{}).ResultInto(&names)
+		require.GreaterOrEqual(t, len(names), 4, owner)
+		for _, name := range names {
+			if name == "create" { // which takes what the file is
+				continue
+			}
+			v := validated(t, k, "SDK."+owner+"."+name+call)
+			require.True(t, v.Valid, "%s.%s: %+v", owner, name, v)
+		}
+	}
+	require.True(t, validated(t, k, `const f = SDK.Files.create({name: "a.txt", type: "text/plain", text: "x"}); SDK.Out.file(f.id); SDK.Out.file(f); SDK.Files.text(f.id)`).Valid)
+	require.False(t, validated(t, k, `SDK.Files.get(7)`).Valid)
+}

@@ -134,6 +134,13 @@ func (in *inputs) inputOf(s *scope, callee value, e *ast.CallExpression) (root *
 		if isUndefined(arg(0)) {
 			return object(from, to), callee.id
 		}
+		if len(callee.leading) > 0 && in.isText(arg(0)) {
+			root = object(from, to)
+			for i, name := range callee.leading {
+				in.addArgument(root, name, arg(i))
+			}
+			return root, callee.id
+		}
 		return in.fold(arg(0), 0), callee.id
 	}
 	op, _, ok := catalog.EntityMethod(callee.method)

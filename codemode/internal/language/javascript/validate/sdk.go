@@ -47,11 +47,13 @@ type value struct {
 	server   *wire.Server
 	// id is the catalog ID that a tool, or a function of a domain, calls.
 	id string
+	// leading are the members of its input that can be given by position, if the first one is text.
+	leading []string
 	// literal is the initialiser of a name, if nothing else is known.
 	literal term
 }
 
-var outMembers = []string{"answer", "emit", "info", "warn", "error", "progress"}
+var outMembers = []string{"answer", "emit", "info", "warn", "error", "progress", "file"}
 
 // sdkMembers exist in every run. SDK.Servers is not among them: not every app has upstream
 // servers.
@@ -140,7 +142,7 @@ func (m *members) domainFunction(owner value, name string, at file.Idx) (value, 
 	}
 	names := functionNames(d)
 	if i := slices.Index(names, name); i >= 0 {
-		return value{kind: method, id: d.Functions[i].ID}, path + "." + name, nil
+		return value{kind: method, id: d.Functions[i].ID, leading: d.Functions[i].Leading}, path + "." + name, nil
 	}
 	if i := slices.IndexFunc(d.Groups, func(g wire.Group) bool { return g.Name == name }); i >= 0 {
 		return value{kind: group, group: &d.Groups[i]}, path + "." + name, nil
@@ -158,7 +160,7 @@ func (m *members) groupFunction(g *wire.Group, name string, at file.Idx) (value,
 	var names []string
 	for _, f := range g.Functions {
 		if f.Name == name {
-			return value{kind: method, id: f.ID}, g.Name + "." + name, nil
+			return value{kind: method, id: f.ID, leading: f.Leading}, g.Name + "." + name, nil
 		}
 		names = append(names, f.Name)
 	}
