@@ -88,7 +88,7 @@ func (s *server) call(ctx context.Context, r *request) (json.RawMessage, error) 
 		case err != nil:
 			return nil, s.ended(outer, ctx, r, s.failed(conn, r, err))
 		case refusal != nil:
-			return nil, s.refused(conn, r, refusal)
+			return nil, withoutSecrets(s.refused(conn, r, refusal))
 		}
 		free, err := hold(ctx, len(raw))
 		if err != nil {
@@ -272,7 +272,7 @@ func (s *results) result(ctx context.Context, conn *connection, r *request, raw 
 		return nil, s.broken(r, "its result cannot be read: "+plainText(misread(err).Error(), 300))
 	}
 	if res.IsError {
-		return nil, s.toolError(conn, r, &res)
+		return nil, withoutSecrets(s.toolError(conn, r, &res))
 	}
 	if absent(res.Structured) {
 		res.Structured = nil

@@ -175,6 +175,11 @@ func TestMisbehavingServers(t *testing.T) {
 	require.Contains(t, string(details), `"structuredContent":{"reason":"fire"}`)
 	require.NotContains(t, string(details)+seen["failing"].Fault.Message, "blue-parrot-77", "what a reference stood for is shown nowhere")
 	require.Contains(t, seen["failing"].Fault.Message, "[redacted]")
+	for _, id := range []string{"failing", "strict"} { // a token that nobody here knew
+		text, err := json.Marshal(seen[id].Fault)
+		require.NoError(t, err)
+		require.NotContains(t, string(text), "ghp_", id)
+	}
 }
 
 const (

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/journal"
 	"github.com/koan-go/koan/framework/regular"
 	"github.com/koan-go/koan/plugins/internal/reference"
@@ -215,4 +216,11 @@ func (c *Config) shown() (command []string, address string) {
 	}
 	address, _ = journal.RedactURL(c.URL)
 	return command, known.redact(address)
+}
+
+// withoutSecrets returns the fault of a call that failed without what looks like a secret: a server may quote one that
+// nobody here knows. A script has no use for it, and whoever reads its result must not have it.
+func withoutSecrets(f *fault.Fault) *fault.Fault {
+	clean, _ := (*journal.Redactor)(nil).Fault(f)
+	return clean
 }

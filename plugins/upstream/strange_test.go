@@ -288,9 +288,9 @@ func work(mode string, m *message, calls int) {
 	case "does not keep to its output schema":
 		reply(m.ID, `{"content":[],"structuredContent":{"n":"five"}}`)
 	case "fails with structure":
-		reply(m.ID, `{"isError":true,"content":[{"type":"text","text":"the printer is on fire, said blue-parrot-77"}],"structuredContent":{"reason":"fire"}}`)
+		reply(m.ID, `{"isError":true,"content":[{"type":"text","text":"the printer is on fire, said blue-parrot-77 with token=ghp_abcdefghijklmnopqrstuvwxyz0123456789"}],"structuredContent":{"reason":"fire"}}`)
 	case "refuses the input":
-		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"a must be positive","data":{"field":"a"}}}`+"\n", m.ID)
+		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"a must be positive, not token=ghp_abcdefghijklmnopqrstuvwxyz0123456789","data":{"field":"a","seen":"ghp_abcdefghijklmnopqrstuvwxyz0123456789"}}}`+"\n", m.ID)
 	case "changes its list", "changes its list, and is slow to say how", "changes its list, and does not say how":
 		fmt.Println(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 		reply(m.ID, fine)
