@@ -35,7 +35,7 @@ func (p *actionProvider) newFile(ctx context.Context, name, code, in string, arg
 	case err != nil:
 		return "", nil, err
 	case f != nil:
-		return "", nil, fault.Newf(fault.CapabilityUnsupported, "the script cannot become an action as it is: %s", f.Message).WithHint("Write the file by hand: the script is the body of its default export.")
+		return "", nil, fault.Newf(fault.CapabilityUnsupported, "the script cannot become an action as it is: %s", f.Message).WithHint("Write the file by hand: the script is the body of its function.")
 	}
 	if _, wrong := actions.Read(declared.Action); len(wrong) > 0 {
 		return "", nil, fault.Invalid(wrong...)

@@ -1,11 +1,14 @@
 package python_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/codemode/internal/language"
+	"github.com/koan-go/koan/codemode/internal/language/python/source"
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/fault"
 )
@@ -195,5 +198,43 @@ func TestWhatIsLeftBehindIsLogged(t *testing.T) {
 			require.Nil(t, r.Fault, "%+v", r.Fault)
 			require.Equal(t, []string{c.log}, h.logs)
 		})
+	}
+}
+
+// The file that a script becomes as an action gives what the script gave, however it is written.
+func TestScriptsAsActions(t *testing.T) {
+	t.Parallel()
+	for _, code := range []string{
+		"SDK.args.name + '!'",
+		"x = SDK.args['name']\nresult = {'n': x}",
+		"for a in SDK.args.list:\n    if a.a == 1:\n        return a.a",
+		"def main():\n    return SDK.args.name",
+		"def main(args):\n    return args.name",
+		"async def run(args):\n    return args.name",
+		"import asyncio\nawait asyncio.sleep(0)\nSDK.Entities.Todo.count()",
+		"from __future__ import annotations\ndef f(x: Unknown) -> str:\n    global seen\n    seen = x\n    return x\n\nf('''a\n  b''') + seen",
+		"\"Says what it does.\"\nn = 0\ndef add():\n    global n\n    n += 1\nadd(); add()\nn",
+		"```python\n[1, 2]\n```",
+	} {
+		_, file, _ := source.Python{}.ActionFile(language.Action{Name: "a", Description: "A.", Code: code, Input: json.RawMessage(`{"type":"object"}`)})
+		declared := job(file)
+		declared.Task = wire.Declare
+		r, _ := execute(t, declared)
+		require.Nil(t, r.Fault, "%s: %+v", file, r.Fault)
+		want, _ := execute(t, job(code))
+		require.Nil(t, want.Fault, code)
+		require.NotEmpty(t, want.Result, code)
+		as := job(file)
+		as.Action = true
+		got, _ := execute(t, as)
+		require.Nil(t, got.Fault, "%s: %+v", file, got.Fault)
+		require.Equal(t, string(want.Result), string(got.Result), file)
+	}
+	for _, work := range []string{"", "def Run(input):\n    return 1", "import json\nLIMIT = 1\n"} {
+		declared := job("action = {'description': 'A.', 'input': {}}\n" + work)
+		declared.Task = wire.Declare
+		r, _ := execute(t, declared)
+		require.NotNil(t, r.Fault, work)
+		require.Contains(t, r.Fault.Message, "no function run")
 	}
 }

@@ -90,7 +90,8 @@ func (Python) ActionOf(file string) (action, name string, ok bool) {
 	return strings.TrimSuffix(file, ".py"), Name, true
 }
 
-// ActionFile implements language.Source. The names of actions are words with dashes, as those of their tools.
+// ActionFile implements language.Source: the declaration stands before the script, which stays as it is. The names of
+// actions are words with dashes, as those of their tools.
 func (Python) ActionFile(a language.Action) (file, text, name string) {
 	var b bytes.Buffer
 	declaration := map[string]json.RawMessage{"description": marshal(a.Description), "input": a.Input, "rights": marshal("caller")}
@@ -101,15 +102,23 @@ func (Python) ActionFile(a language.Action) (file, text, name string) {
 	if len(a.Example) > 0 {
 		b.WriteString(`    "examples": [` + literal(a.Example) + "],\n")
 	}
-	b.WriteString("}\n\n\nasync def run(input):\n")
-	for line := range strings.Lines(strings.TrimRight(a.Code, "\n") + "\n") {
-		if strings.TrimSpace(line) != "" {
-			b.WriteString("    ")
-		}
-		b.WriteString(line)
+	b.WriteString("}\n\n")
+	code := strings.Trim(a.Code, "\n")
+	if inFence := fence.FindStringSubmatch(code); inFence != nil {
+		code = inFence[1]
 	}
-	return a.Name + ".py", b.String(), Name
+	future := ""
+	if at := futures.FindAllStringIndex(code, -1); at != nil { // they have to come first
+		end := at[len(at)-1][1]
+		future, code = strings.TrimRight(code[:end], "\n")+"\n\n", strings.TrimLeft(code[end:], "\n")
+	}
+	return a.Name + ".py", future + b.String() + code + "\n", Name
 }
+
+var (
+	fence   = regexp.MustCompile("(?s)^\\s*```[^\n]*\n(.*?)\n?\\s*```\\s*$")
+	futures = regexp.MustCompile(`(?m)^from __future__ import .*\n?`)
+)
 
 // StubFile implements language.Stubs.
 func (Python) StubFile() string { return "koan.pyi" }

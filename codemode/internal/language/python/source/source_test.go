@@ -2,7 +2,6 @@ package source_test
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -54,19 +53,19 @@ func TestActionFile(t *testing.T) {
     "examples": [{"a":None,"b":"true"}],
 }
 
+x = 1
 
-async def run(input):
-    x = 1
-
-    return x
+return x
 `, text)
+	_, text, _ = source.Python{}.ActionFile(language.Action{Name: "a", Description: "A.", Code: "```python\n\"Says it.\"\nfrom __future__ import annotations\n\n1\n```", Input: json.RawMessage(`{}`)})
+	require.Equal(t, "\"Says it.\"\nfrom __future__ import annotations\n\naction = {\n    \"description\": \"A.\",\n    \"input\": {},\n    \"rights\": \"caller\",\n}\n\n1\n", text)
 }
 
 func FuzzActionFile(f *testing.F) {
 	f.Add(`{"a":"\"true\\","b":[true,null]}`, "x = 1")
 	f.Fuzz(func(t *testing.T, example, code string) {
 		_, text, _ := source.Python{}.ActionFile(language.Action{Name: "a", Code: code, Input: json.RawMessage(`{}`), Example: json.RawMessage(example)})
-		require.True(t, strings.HasPrefix(text, "action = {\n"))
+		require.Contains(t, text, "action = {\n")
 		source.Python{}.Imports(code)
 	})
 }

@@ -1,11 +1,11 @@
-"""What the file of an action declares: a literal dict `action` and a function `run`."""
+"""What the file of an action declares: a literal dict `action`. Its work is a function `run`, or the file is a script."""
 
 from __future__ import annotations
 
 import ast
 from typing import Any, NoReturn
 
-from .program import parse
+from .program import ACTION, RESULT_NAMES, defines, parse
 from .session import Session
 
 
@@ -16,18 +16,15 @@ def run(session: Session) -> NoReturn:
     except SyntaxError as e:
         session.finish({"fault": session.syntax_fault(e)})
     found: ast.expr | None = None
-    has_run = False
     for node in tree.body:
         match node:
             case ast.Assign(targets=[ast.Name(id="action")], value=value):
                 found = value
             case ast.AnnAssign(target=ast.Name(id="action"), value=ast.expr() as value):
                 found = value
-            case ast.FunctionDef(name="run") | ast.AsyncFunctionDef(name="run"):
-                has_run = True
     if found is None:
         _fail(session, "the file declares no action", 'Write the declaration as a literal: action = {"description": "...", "input": {...}}.')
-    if not has_run:
+    if not defines(tree, ACTION) and not _is_script(tree.body, found):
         _fail(session, "the file has no function run", "Write the work as a function: def run(input): ...")
     try:
         value = ast.literal_eval(found)
@@ -38,6 +35,25 @@ def run(session: Session) -> NoReturn:
     places: dict[str, Any] = {}
     _places(session, found, "", places)
     session.finish({"result": {"action": value, "places": places}})
+
+
+def _is_script(body: list[ast.stmt], declaration: ast.expr) -> bool:
+    """Report whether a file does its work at its top level, as a script does: what that gives is the action's output."""
+    for i, node in enumerate(body):
+        match node:
+            case ast.FunctionDef(name="main") | ast.AsyncFunctionDef(name="main"):
+                return True
+            case ast.Import() | ast.ImportFrom() | ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Pass():
+                continue
+            case ast.Expr(value=ast.Constant(value=str())) if i == 0:  # what the file is for
+                continue
+            case ast.Assign(targets=[ast.Name(id=name)]) if name not in RESULT_NAMES:
+                continue
+            case ast.AnnAssign(value=value) if value is declaration or value is None:
+                continue
+            case _:
+                return True
+    return False
 
 
 def _fail(session: Session, message: str, hint: str, node: ast.expr | None = None) -> NoReturn:

@@ -13,6 +13,7 @@ LAST = "__koan_last__"
 RETURN = "__koan_return__"
 RESULT_NAMES = ("__codemode_result__", "result")
 ENTRIES = ("main", "run")
+ACTION = "run"  # the function of an action
 
 _FENCE = re.compile(r"\A\s*```[ \t]*([\w+-]*)[ \t]*\n(.*?)\n?[ \t]*```\s*\Z", re.DOTALL)
 
@@ -73,6 +74,11 @@ def compiled(text: str) -> Program:
     except ValueError as e:
         raise SyntaxError(str(e), (SCRIPT, 1, 1, "")) from None
     return Program(code, tree, entry, lone)
+
+
+def defines(tree: ast.Module, name: str) -> bool:
+    """Report whether a function is defined at the top level."""
+    return any(isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)) and n.name == name for n in tree.body)
 
 
 def entry_of(tree: ast.Module) -> str:

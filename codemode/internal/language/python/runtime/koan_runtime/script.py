@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from koan.errors import KoanError
 
 from . import jsontext, left, loop, output
-from .program import LAST, RESULT_NAMES, Program, compiled
+from .program import ACTION, LAST, RESULT_NAMES, Program, compiled, defines
 from .session import Session
 from .stage import Returned, Stage
 
@@ -83,13 +83,11 @@ class _Execution:
                 exec(self._program.code, self.globals)
         except Returned as e:
             returned = self._settle(e.value)
+        if self._session.job.get("action") and defines(self._program.tree, ACTION):
+            return self._call(ACTION, always=True)
         entry = self._session.job.get("entryFunction") or (self._program.entry if returned is _ABSENT else "")
-        if self._session.job.get("action"):
-            entry = "run"
         if entry:
             returned = self._call(entry)
-        if self._session.job.get("action"):
-            return None if returned is _ABSENT else returned
         assigned = _assigned(self.globals)
         if assigned is not None:
             return self._settle(assigned)
@@ -116,12 +114,13 @@ class _Execution:
     async def _awaited(awaitable: Any) -> Any:
         return await awaitable
 
-    def _call(self, name: str) -> Any:
+    def _call(self, name: str, always: bool = False) -> Any:
+        """Call a function of the script: with the arguments, if it takes any or always."""
         function = self.globals.get(name)
         if not callable(function):
             raise KoanError(f"{name!r} is not a function of the script", code="script_error", hint=f"Define it at the top level: def {name}(): ...")
         given: list[Any] = []
-        if self._session.job.get("action") or (name != LAST and _takes_one(function, self._session.job.get("args") is None)):
+        if always or (name != LAST and _takes_one(function, self._session.job.get("args") is None)):
             given = [self.globals["SDK"].args]
         return self._settle(function(*given))
 
