@@ -11,6 +11,7 @@ import (
 	"github.com/koan-go/koan/framework/exact"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/admission"
+	"github.com/koan-go/koan/framework/internal/toolset"
 )
 
 const mergeType = "application/merge-patch+json"
@@ -60,7 +61,7 @@ func (h *invocations) entityCall(w http.ResponseWriter, r *http.Request, v *cata
 			return nil, err
 		}
 		body, _, err := h.members(w, r, jsonType)
-		c.input = body
+		c.input = toolset.WithoutUnset(found.operation, body)
 		if err == nil && found.spec.Access.Writes() {
 			err = h.conditional(r, e, found, c)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/internal/toolset"
 )
 
 // serveAction serves /api/actions/NAME.
@@ -63,5 +64,5 @@ func (h *invocations) functionCall(w http.ResponseWriter, r *http.Request, op *c
 		return nil, err
 	}
 	body, _, err := h.members(w, r, jsonType)
-	return &call{operation: op, input: body, via: catalog.SurfaceREST}, err
+	return &call{operation: op, input: toolset.WithoutUnset(op, body), via: catalog.SurfaceREST}, err
 }

@@ -24,7 +24,7 @@ type Call struct {
 // or read_only, and names the argument that leads to no operation.
 func Resolve(v *catalog.View, name string, arguments json.RawMessage) (c Call, known bool, err error) {
 	if op := v.Tool(name); op != nil {
-		return Call{Operation: op, Input: withoutUnset(op, arguments)}, true, nil
+		return Call{Operation: op, Input: WithoutUnset(op, arguments)}, true, nil
 	}
 	id, ok := v.Snapshot().ToolID(name)
 	switch {
@@ -77,7 +77,7 @@ func resolveEntity(v *catalog.View, op string, entities []string, arguments json
 	}
 	delete(input, entityMember)
 	found := v.At(catalog.SurfaceTools).Operation(catalog.EntityID(name, op))
-	return Call{Operation: found, Input: withoutUnset(found, encoded(input))}, nil
+	return Call{Operation: found, Input: WithoutUnset(found, encoded(input))}, nil
 }
 
 // noSuchEntity returns the fault for an entity that does not have the operation.
@@ -115,7 +115,7 @@ func resolveFunction(v *catalog.View, arguments json.RawMessage) (Call, error) {
 	if len(input) == 0 {
 		input = json.RawMessage("{}")
 	}
-	return Call{Operation: op, Input: withoutUnset(op, input), at: "/" + inputMember}, nil
+	return Call{Operation: op, Input: WithoutUnset(op, input), at: "/" + inputMember}, nil
 }
 
 // argumentsOf returns the members of a call's arguments.

@@ -10,11 +10,12 @@ import (
 	"github.com/koan-go/koan/framework/exact"
 )
 
-// withoutUnset returns a tool's input without those optional members that are null, where their
+// WithoutUnset returns a tool's input without those optional members that are null, where their
 // schema does not admit it: some models send every member that a schema has (CONTRACT section 2).
 // Of operations of entities, whose texts are never empty, so do those that are "" where a text is
-// meant. Scripts and REST's own routes do not come here: there a condition that is null was lost.
-func withoutUnset(op *catalog.Operation, input json.RawMessage) json.RawMessage {
+// meant. Routes of REST whose body is a tool's input come here too. Scripts and what REST has in its queries do
+// not: there a condition that is null was lost.
+func WithoutUnset(op *catalog.Operation, input json.RawMessage) json.RawMessage {
 	ofEntity := op.ID.Kind == catalog.KindEntity
 	if op.ID.Kind == catalog.KindUpstream || !bytes.Contains(input, []byte("null")) && !(ofEntity && bytes.Contains(input, []byte(`""`))) {
 		return input
