@@ -36,7 +36,7 @@ type row struct {
 }
 
 var suites = []suite{
-	{"./entities/internal/read", "GetByID|Collection20|Aggregate|Search", []row{
+	{"./entities/internal/read", "GetByID|Collection20|Aggregate|Search|Million", []row{
 		{"GetByID/SQLite", "read engine: get by id", "prepared database/sql", "x-raw", "1.3"},
 		{"Collection20/SQLite", "read engine: 20 rows, filter and sort", "prepared database/sql", "x-raw", "1.4"},
 		{"Collection20With2Edges/SQLite", "read engine: 20 rows with two edges", "prepared database/sql", "x-raw", "1.2"},
@@ -44,6 +44,8 @@ var suites = []suite{
 		{"Collection20/PostgreSQL", "read engine on PostgreSQL: 20 rows, filter and sort", "prepared database/sql", "x-raw", "1.5"},
 		{"Collection20With2Edges/PostgreSQL", "read engine on PostgreSQL: 20 rows with two edges", "prepared database/sql", "x-raw", "1.2"},
 		{"Aggregate", "read engine: 10,000 rows in groups by month", "prepared database/sql", "x-raw", ""},
+		{"Million/SQLite/Deep", "page 18,001 of 1,000,000 rows by a sort without an index", "a query of the ids, and one of their rows", "x-raw", "1.2"},
+		{"Million/PostgreSQL/Deep", "page 18,001 of 1,000,000 rows on PostgreSQL by a sort without an index", "a query of the ids, and one of their rows", "x-raw", "1.2"},
 		{"Search/SQLite/One", "q that finds 1 of 100,000 rows, by the index", "the same by a scan", "x-raw", ""},
 		{"Search/SQLite/Hundredth", "q that finds 1,000 of 100,000 rows", "the same by a scan", "x-raw", ""},
 		{"Search/SQLite/All", "q that finds all of 100,000 rows", "the same by a scan", "x-raw", ""},

@@ -45,7 +45,7 @@ type Engine struct {
 
 // New makes an engine for a dialect.
 func New(d sqltext.Dialect) *Engine {
-	e := &Engine{statements: statements{dialect: d}, bounds: bounds{MaxBytes: MaxBytes}}
+	e := &Engine{statements: statements{dialect: d, late: lateDepth}, bounds: bounds{MaxBytes: MaxBytes}}
 	e.memory.New = func() any { return &sqltext.Builder{Dialect: d, Indexed: e.Indexed} }
 	e.trees = trees{&e.statements, &e.bounds}
 	return e

@@ -18,6 +18,7 @@ type statements struct {
 	Indexed bool
 
 	dialect sqltext.Dialect
+	late    int64 // behind how many rows a page is looked up late
 	texts   statementTexts
 	memory  sync.Pool // *sqltext.Builder
 }
@@ -78,6 +79,12 @@ func (x *statements) page(c *Collection) *sqltext.Builder {
 		term.appendPlace(b, t)
 	}
 	b.Raw(" FROM ").Name(c.Entity.Table).Raw(" AS ").Alias(t)
+	if x.looksUpLate(c) {
+		b.Raw(" WHERE ")
+		x.lateKeys(b, t, c)
+		orderBy(b, t, c.order)
+		return b
+	}
 	where(b, t, c)
 	orderBy(b, t, c.order)
 	if c.mayLackIDs() && len(c.order) > 0 { // rows without ids are in one order, too
@@ -86,9 +93,6 @@ func (x *statements) page(c *Collection) *sqltext.Builder {
 			b.Raw(" DESC")
 		}
 	}
-	b.Raw(" LIMIT ").Arg(int64(c.PageSize) + 1)
-	if c.counts() {
-		b.Raw(" OFFSET ").Arg(c.offset())
-	}
+	x.onePage(b, c)
 	return b
 }
