@@ -2,12 +2,14 @@ package read_test
 
 import (
 	"database/sql"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/entities/internal/library"
 	"github.com/koan-go/koan/entities/internal/read"
+	"github.com/koan-go/koan/framework/database/sqltext"
 	"github.com/koan-go/koan/tests/pgtest"
 )
 
@@ -22,6 +24,7 @@ func million(b *testing.B) *sql.DB {
 	require.NoError(b, err)
 	_, err = db.Exec("CREATE UNIQUE INDEX books_title ON books (title)")
 	require.NoError(b, err)
+	execute(b, db, library.Dialect(b).MakePrefix(&sqltext.PrefixIndex{Table: "books", Column: "title"}))
 	if pgtest.Here(b) {
 		_, err := db.Exec("VACUUM ANALYZE books")
 		require.NoError(b, err)
@@ -29,7 +32,8 @@ func million(b *testing.B) *sql.DB {
 	return db
 }
 
-// BenchmarkMillion reads few of a million rows: a page near the end of a sort that no index has.
+// BenchmarkMillion reads few of a million rows: those whose unique text begins with another one, and a page
+// near the end of a sort that no index has.
 func BenchmarkMillion(b *testing.B) {
 	if pgtest.ForEach(b, BenchmarkMillion) {
 		return
@@ -58,6 +62,16 @@ func BenchmarkMillion(b *testing.B) {
 			must(b, rows.Close())
 			return n
 		}
+	}
+	for name, prefix := range map[string]string{"StartsWith": "title-12345", "StartsWithAll": "title"} {
+		b.Run(name, func(b *testing.B) {
+			query, args := "title>=? AND title<?", []any{prefix, prefix + "z"}
+			if pgtest.Here(b) {
+				query, args = "title LIKE ?", []any{prefix + "%"}
+			}
+			ratioOf(b, 1, raw("SELECT "+bookColumns+" FROM books WHERE "+query+" ORDER BY id LIMIT 51", args...),
+				engine(fmt.Sprintf(`{"filter":{"title":{"$startsWith":%q}},"count":false}`, prefix)))
+		})
 	}
 	b.Run("Deep", func(b *testing.B) {
 		late := "SELECT " + bookColumns + " FROM books WHERE id IN (SELECT id FROM books ORDER BY sold, id LIMIT 51 OFFSET 900000) ORDER BY sold, id"

@@ -113,6 +113,10 @@ type Dialect interface {
 	// FoldedKeys asks for the names of the folded keys that are there. MakeKey returns what makes one.
 	FoldedKeys() string
 	MakeKey(x *FoldedKey) []Statement
+	// Prefixes asks for the names of the indexes of how texts begin that are there; it is "", and MakePrefix
+	// makes none, where a plain index answers that.
+	Prefixes() string
+	MakePrefix(x *PrefixIndex) []Statement
 	Looker
 }
 
