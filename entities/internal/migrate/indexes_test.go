@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -32,9 +33,12 @@ func finds(t *testing.T, drv dialect.Driver, s *Schema, word string) []string {
 	found, _ := b.Dialect.Find(b, s.Indexes[0], a, []string{word})
 	require.True(t, found)
 	// What FTS4 has not seen yet is found by every search: let it see all.
-	text := s.Indexes[0].Name() + "_text"
+	text, columns := s.Indexes[0].Name()+"_text", "c0"
+	for i := range s.Indexes[0].Columns[1:] {
+		columns += fmt.Sprintf(",c%d", i+1)
+	}
 	exec(t, drv, `DELETE FROM "`+text+`"`)
-	exec(t, drv, `INSERT INTO "`+text+`" (docid, text) SELECT rowid, text FROM "`+s.Indexes[0].Name()+`_rows"`)
+	exec(t, drv, `INSERT INTO "`+text+`" (docid,`+columns+`) SELECT rowid,`+columns+` FROM "`+s.Indexes[0].Name()+`_rows"`)
 	rows, err := querier{drv}.QueryContext(ctx, string(b.Text())+" ORDER BY id", b.Args()...)
 	require.NoError(t, err)
 	defer rows.Close()

@@ -71,14 +71,7 @@ func (x *statements) selectOne(s *selection, key any, rule *filter.Rule) *sqltex
 // which shows that there is a next page.
 func (x *statements) page(c *Collection) *sqltext.Builder {
 	b := x.builder()
-	t := b.NewAlias()
-	b.Raw("SELECT ").Raw(c.reads.layout.list(x.dialect))
-	references(b, t, c.reads)
-	for _, term := range c.reads.layout.missingTerms(c.order) {
-		b.Raw(",")
-		term.appendPlace(b, t)
-	}
-	b.Raw(" FROM ").Name(c.Entity.Table).Raw(" AS ").Alias(t)
+	t := x.selectPage(b, c)
 	if x.looksUpLate(c) {
 		b.Raw(" WHERE ")
 		x.lateKeys(b, t, c)
@@ -95,4 +88,17 @@ func (x *statements) page(c *Collection) *sqltext.Builder {
 	}
 	x.onePage(b, c)
 	return b
+}
+
+// selectPage begins a query for the rows of a page.
+func (x *statements) selectPage(b *sqltext.Builder, c *Collection) sqltext.Alias {
+	t := b.NewAlias()
+	b.Raw("SELECT ").Raw(c.reads.layout.list(x.dialect))
+	references(b, t, c.reads)
+	for _, term := range c.reads.layout.missingTerms(c.order) {
+		b.Raw(",")
+		term.appendPlace(b, t)
+	}
+	b.Raw(" FROM ").Name(c.Entity.Table).Raw(" AS ").Alias(t)
+	return t
 }

@@ -102,6 +102,9 @@ type Dialect interface {
 	// Unknown appends a condition that is true for the rows whose words the index does not know. Find
 	// finds all of them.
 	Unknown(b *Builder, x *WordIndex, table Alias)
+	// Ranked appends a query of the columns key and score, of all rows that a search finds, each once. It is false, and
+	// appends nothing, where the index does not know enough.
+	Ranked(b *Builder, r *Ranking) bool
 	// MakeIndex returns what makes an index and puts into it what is there; it is kept
 	// by the database. DropIndex gives what takes one away, whatever is left of it.
 	MakeIndex(x *WordIndex) []Statement
