@@ -36,7 +36,7 @@ type row struct {
 }
 
 var suites = []suite{
-	{"./entities/internal/read", "GetByID|Collection20|Aggregate|Search", []row{
+	{"./entities/internal/read", "GetByID|Collection20|Aggregate|Search|Million|Notes", []row{
 		{"GetByID/SQLite", "read engine: get by id", "prepared database/sql", "x-raw", "1.3"},
 		{"Collection20/SQLite", "read engine: 20 rows, filter and sort", "prepared database/sql", "x-raw", "1.4"},
 		{"Collection20With2Edges/SQLite", "read engine: 20 rows with two edges", "prepared database/sql", "x-raw", "1.2"},
@@ -44,12 +44,25 @@ var suites = []suite{
 		{"Collection20/PostgreSQL", "read engine on PostgreSQL: 20 rows, filter and sort", "prepared database/sql", "x-raw", "1.5"},
 		{"Collection20With2Edges/PostgreSQL", "read engine on PostgreSQL: 20 rows with two edges", "prepared database/sql", "x-raw", "1.2"},
 		{"Aggregate", "read engine: 10,000 rows in groups by month", "prepared database/sql", "x-raw", ""},
+		{"Million/SQLite/StartsWith", "$startsWith on a unique text, 10 of 1,000,000 rows (goal: 1,000 µs)", "a range of its index", "x-raw", ""},
+		{"Million/PostgreSQL/StartsWith", "$startsWith on a unique text, 10 of 1,000,000 rows on PostgreSQL (goal: 1,000 µs)", "LIKE by an index of text_pattern_ops", "x-raw", ""},
+		{"Million/SQLite/StartsWithAll", "$startsWith on a unique text, the first 50 of 1,000,000 rows", "a range of its index", "x-raw", ""},
+		{"Million/PostgreSQL/StartsWithAll", "$startsWith on a unique text, the first 50 of 1,000,000 rows on PostgreSQL", "LIKE by an index of text_pattern_ops", "x-raw", ""},
+		{"Million/SQLite/Deep", "page 18,001 of 1,000,000 rows by a sort without an index", "a query of the ids, and one of their rows", "x-raw", "1.2"},
+		{"Million/PostgreSQL/Deep", "page 18,001 of 1,000,000 rows on PostgreSQL by a sort without an index", "a query of the ids, and one of their rows", "x-raw", "1.2"},
 		{"Search/SQLite/One", "q that finds 1 of 100,000 rows, by the index", "the same by a scan", "x-raw", ""},
 		{"Search/SQLite/Hundredth", "q that finds 1,000 of 100,000 rows", "the same by a scan", "x-raw", ""},
 		{"Search/SQLite/All", "q that finds all of 100,000 rows", "the same by a scan", "x-raw", ""},
 		{"Search/PostgreSQL/One", "q that finds 1 of 100,000 rows on PostgreSQL, by the index", "the same by a scan", "x-raw", ""},
 		{"Search/PostgreSQL/Hundredth", "q that finds 1,000 of 100,000 rows on PostgreSQL", "the same by a scan", "x-raw", ""},
 		{"Search/PostgreSQL/All", "q that finds all of 100,000 rows on PostgreSQL", "the same by a scan", "x-raw", ""},
+		{"Notes/SQLite/Most", "the best 20 of 91,000 of 100,000 notes that q finds, with their count, in ms", "", "ms", "150"},
+		{"Notes/SQLite/Many", "the same of 63,000, in ms", "", "ms", ""},
+		{"Notes/SQLite/Two", "the same of two words, 80,000 notes, in ms", "", "ms", ""},
+		{"Notes/SQLite/Start", "the same of a beginning of words, in ms", "", "ms", ""},
+		{"Notes/SQLite/Few", "the same of a rare word, in ms (goal of the floor: 1)", "", "ms", ""},
+		{"Notes/PostgreSQL/Most", "the best 20 of 91,000 of 100,000 notes on PostgreSQL, in ms", "", "ms", ""},
+		{"Notes/PostgreSQL/Few", "the same of a rare word on PostgreSQL, in ms", "", "ms", ""},
 		{"SearchWrite/SQLite/Patch", "UPDATE of a searched text, with the index", "without", "x-raw", ""},
 		{"SearchWrite/SQLite/PatchBeside", "UPDATE of another column, with the index", "without", "x-raw", ""},
 		{"SearchWrite/SQLite/Thousand", "1,000 INSERTs of searched texts, with the index", "without", "x-raw", ""},

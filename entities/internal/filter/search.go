@@ -119,6 +119,15 @@ func (w *Words) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
 	b.Raw(") IS TRUE")
 }
 
+// Ranking is the search for the index of words, nil where that cannot decide: it has other texts than the caller may
+// search, or none.
+func (w *Words) Ranking() *sqltext.Ranking {
+	if w.Empty() || w.index == nil || len(w.columns) != len(w.index.Columns) {
+		return nil
+	}
+	return &sqltext.Ranking{Index: w.index, Words: w.words, Score: func(b *sqltext.Builder, a sqltext.Alias) { w.score(b, a) }}
+}
+
 // score appends what the database's own function says of a row, where it has one, which knows accents.
 func (w *Words) score(b *sqltext.Builder, a sqltext.Alias) bool {
 	if slices.ContainsFunc(w.columns, func(c *descriptor.Column) bool { return c.Folds(descriptor.FoldsAccents) }) {

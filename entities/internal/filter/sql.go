@@ -399,7 +399,7 @@ func (n *match) where(b *sqltext.Builder, a sqltext.Alias, negate bool) {
 			text.bind(b, n.text)
 			b.Raw(after)
 		case starts:
-			if c, ok := n.operand.(plain); ok && c.Storage == descriptor.Text && b.Indexed && !negate {
+			if c, ok := n.operand.(plain); ok && c.Storage == descriptor.Text && !negate {
 				b.Raw("(")
 				defer b.Raw(")")
 				b.Dialect.Prefixed(b, func(b *sqltext.Builder) { c.write(b, a) }, n.text)

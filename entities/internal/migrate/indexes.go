@@ -13,7 +13,7 @@ import (
 )
 
 // indexes returns what has to be dropped before changes of the tables, and made after
-// them, so that the indexes of words and the folded keys are those of the schema. A table that is copied
+// them, so that the indexes of words, the folded keys and the indexes of how texts begin are those of the schema. A table that is copied
 // or dropped takes its triggers with it, so its index is rebuilt.
 func (s *Schema) indexes(ctx context.Context, drv dialect.Driver, changes []schema.Change) (drops, makes []*migrate.Change, err error) {
 	d := dialectOf(drv)
@@ -50,6 +50,30 @@ func (s *Schema) indexes(ctx context.Context, drv dialect.Driver, changes []sche
 	}
 	for _, name := range there {
 		drops = append(drops, writeStatements([]sqltext.Statement{sqltext.DropKey(name)})...)
+	}
+	prefixDrops, prefixMakes, err := s.prefixes(ctx, drv)
+	return append(drops, prefixDrops...), append(makes, prefixMakes...), err
+}
+
+// prefixes is indexes for those of how texts begin.
+func (s *Schema) prefixes(ctx context.Context, drv dialect.Driver) (drops, makes []*migrate.Change, err error) {
+	d := dialectOf(drv)
+	if d.Prefixes() == "" {
+		return nil, nil, nil
+	}
+	there, err := column[string](ctx, drv, d.Prefixes())
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, x := range s.Prefixes {
+		if i := slices.Index(there, x.Name()); i >= 0 {
+			there = slices.Delete(there, i, i+1)
+			continue
+		}
+		makes = append(makes, writeStatements(d.MakePrefix(x))...)
+	}
+	for _, name := range there {
+		drops = append(drops, writeStatements([]sqltext.Statement{sqltext.DropPrefix(name)})...)
 	}
 	return drops, makes, nil
 }

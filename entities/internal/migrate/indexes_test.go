@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -32,9 +33,12 @@ func finds(t *testing.T, drv dialect.Driver, s *Schema, word string) []string {
 	found, _ := b.Dialect.Find(b, s.Indexes[0], a, []string{word})
 	require.True(t, found)
 	// What FTS4 has not seen yet is found by every search: let it see all.
-	text := s.Indexes[0].Name() + "_text"
+	text, columns := s.Indexes[0].Name()+"_text", "c0"
+	for i := range s.Indexes[0].Columns[1:] {
+		columns += fmt.Sprintf(",c%d", i+1)
+	}
 	exec(t, drv, `DELETE FROM "`+text+`"`)
-	exec(t, drv, `INSERT INTO "`+text+`" (docid, text) SELECT rowid, text FROM "`+s.Indexes[0].Name()+`_rows"`)
+	exec(t, drv, `INSERT INTO "`+text+`" (docid,`+columns+`) SELECT rowid,`+columns+` FROM "`+s.Indexes[0].Name()+`_rows"`)
 	rows, err := querier{drv}.QueryContext(ctx, string(b.Text())+" ORDER BY id", b.Args()...)
 	require.NoError(t, err)
 	defer rows.Close()
@@ -145,4 +149,41 @@ func TestIndexesSurviveColumnsThatCopyTheTable(t *testing.T) {
 			require.Empty(t, d.Statements())
 		})
 	}
+}
+
+// Indexes of how texts begin are made beside those of the schema and go with what they are for, on PostgreSQL alone.
+func TestPrefixIndexesFollowTheSchema(t *testing.T) {
+	schema := func(hash int32, prefixed bool) *Schema {
+		s := table(hash, &entschema.Column{Name: "name", Type: field.TypeString, Unique: true, Nullable: true})
+		if prefixed {
+			s.WithPrefixes(&sqltext.PrefixIndex{Table: "things", Column: "name"})
+		}
+		return s
+	}
+	plain, prefixed := schema(1, false), schema(1, true)
+	require.NotEqual(t, plain.Hash, prefixed.Hash)
+	places(t, plain, func(t *testing.T, drv dialect.Driver) {
+		exec(t, drv, "INSERT INTO things VALUES ('a', '12')")
+		there := func(s *Schema) (names []string) {
+			t.Helper()
+			v, err := in(s).Apply(ctx, drv, "default", true)
+			require.NoError(t, err)
+			require.Equal(t, Current, v.State, v.Why)
+			d, err := s.compare(ctx, drv, v.set.Tables, false)
+			require.NoError(t, err)
+			require.Empty(t, d.Statements())
+			if ask := dialectOf(drv).Prefixes(); ask != "" {
+				names, err = column[string](ctx, drv, ask)
+				require.NoError(t, err)
+			}
+			return names
+		}
+		var want []string
+		if drv.Dialect() == dialect.Postgres {
+			want = []string{prefixed.Prefixes[0].Name()}
+		}
+		require.Empty(t, there(schema(2, false)))
+		require.Equal(t, want, there(schema(3, true)))
+		require.Empty(t, there(schema(4, false)), "nobody asks it any more")
+	})
 }

@@ -40,6 +40,8 @@ type Schema struct {
 	Indexes []*sqltext.WordIndex
 	// Keys are unique whatever their case.
 	Keys []*sqltext.FoldedKey
+	// Prefixes find texts by how they begin.
+	Prefixes []*sqltext.PrefixIndex
 	// Entities are what the tables are of, as far as they are exposed: messages name them.
 	Entities []*descriptor.Entity
 	// Upgrades are what the app does for data of an earlier schema.
@@ -72,6 +74,17 @@ func NewSchema(tables []*entschema.Table, hash, data int32, indexes []*sqltext.W
 		hash = mark(append([]int32{hash}, parts...)...)
 	}
 	return &Schema{Tables: tables, Hash: hash, Indexes: indexes, Keys: keys}
+}
+
+// WithPrefixes adds what finds texts by how they begin. It is part of what Hash identifies.
+func (s *Schema) WithPrefixes(prefixes ...*sqltext.PrefixIndex) *Schema {
+	s.Prefixes = prefixes
+	for _, x := range prefixes {
+		h := fnv.New32a()
+		h.Write([]byte(x.Name()))
+		s.Hash = mark(s.Hash, int32(h.Sum32()))
+	}
+	return s
 }
 
 // known returns the names in the schema, for the ledger.
@@ -174,7 +187,7 @@ func inspect(ctx context.Context, at migrate.Driver) (*schema.Schema, error) {
 	s.Tables = slices.DeleteFunc(s.Tables, func(t *schema.Table) bool { return strings.HasPrefix(t.Name, system) })
 	for _, t := range s.Tables {
 		t.Indexes = slices.DeleteFunc(t.Indexes, func(i *schema.Index) bool {
-			return strings.HasPrefix(i.Name, sqltext.IndexPrefix) || strings.HasPrefix(i.Name, sqltext.KeyPrefix)
+			return sqltext.IsIndex(i.Name)
 		})
 	}
 	return s, nil

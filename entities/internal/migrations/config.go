@@ -59,7 +59,7 @@ type Config struct {
 func Configure(app *shim.App, carried fs.FS, dialect string, host catalog.Host) *Config {
 	s := host.Settings()
 	c := &Config{
-		schema: schemaOf(app), Mode: s.String(settingMode), path: s.String(settingDir),
+		schema: schemaOf(app, dialect), Mode: s.String(settingMode), path: s.String(settingDir),
 		command: host.App() + " migrate", dialect: dialect,
 	}
 	if !s.IsSet(settingDir) {
@@ -112,9 +112,12 @@ func (c *Config) files(sums bool) (w migrate.Files, err error) {
 	return w, err
 }
 
-// schemaOf returns an app's schema, with what the app does for data of an earlier one.
-func schemaOf(app *shim.App) *migrate.Schema {
+// schemaOf returns an app's schema in a dialect, with what the app does for data of an earlier one.
+func schemaOf(app *shim.App, of string) *migrate.Schema {
 	s := migrate.NewSchema(app.Tables, app.SchemaHash, app.DataVersion, wordIndexes(app.Graph), foldedKeys(app.Graph)...)
+	if of == dialect.Postgres {
+		s.WithPrefixes(prefixIndexes(app)...)
+	}
 	s.Entities = app.Graph.Entities
 	for _, u := range app.Upgrades {
 		s.Upgrades = append(s.Upgrades, migrate.Upgrade{Before: u.Before, After: func(ctx context.Context, set string, drv dialect.Driver) error {

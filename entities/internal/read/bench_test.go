@@ -130,10 +130,15 @@ func prepared(b *testing.B, db *sql.DB, query string) *sql.Stmt {
 // and reports the engine's time in units of raw's.
 func ratio(b *testing.B, raw, engine func() int) {
 	b.Helper()
+	ratioOf(b, 20, raw, engine)
+}
+
+// ratioOf is ratio with so many calls in a turn.
+func ratioOf(b *testing.B, turn int, raw, engine func() int) {
+	b.Helper()
 	require.Greater(b, raw(), 0)
 	require.Greater(b, engine(), 0)
 	var times [2]time.Duration
-	const turn = 20
 	for n := 0; b.Loop(); n++ {
 		for i, f := range []func() int{raw, engine} {
 			start := time.Now()

@@ -246,13 +246,18 @@ func isNumber(s string) bool {
 }
 
 func orderBy(b *sqltext.Builder, t sqltext.Alias, order []term) {
+	orderWith(b, order, func(_ int, o term) { o.write(b, t) })
+}
+
+// orderWith is orderBy with each term written by a function.
+func orderWith(b *sqltext.Builder, order []term, write func(i int, o term)) {
 	for i, o := range order {
 		if i == 0 {
 			b.Raw(" ORDER BY ")
 		} else {
 			b.Raw(",")
 		}
-		o.write(b, t)
+		write(i, o)
 		if o.descending {
 			b.Raw(" DESC")
 		}

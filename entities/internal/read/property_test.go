@@ -355,7 +355,8 @@ func TestEngineEqualsPlainEvaluation(t *testing.T) {
 	g := generator{rand.New(rand.NewPCG(7, 2026))}
 	w := newWorld(t, library.Random(g.Rand, 60))
 	db, e := open(t, w.data)
-	scan := scanning(t)
+	scan, late := scanning(t), scanning(t)
+	late.LookUpLate(0)
 	found := 0
 	rounds := soak.Rounds(160, 1500)
 	for range rounds {
@@ -369,6 +370,8 @@ func TestEngineEqualsPlainEvaluation(t *testing.T) {
 		require.False(t, got.Truncated)
 		scanned, _ := q.ask(t, db, scan, map[string]any{"page": page, "pageSize": size})
 		require.Equal(t, got.ids(), scanned.ids(), raw)
+		looked, _ := q.ask(t, db, late, map[string]any{"page": page, "pageSize": size})
+		require.Equal(t, got, looked, raw)
 		found += len(q.want)
 	}
 	require.Greater(t, found, 3*rounds, "the filters of this test have to find something")

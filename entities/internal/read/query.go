@@ -45,7 +45,7 @@ type Engine struct {
 
 // New makes an engine for a dialect.
 func New(d sqltext.Dialect) *Engine {
-	e := &Engine{statements: statements{dialect: d}, bounds: bounds{MaxBytes: MaxBytes}}
+	e := &Engine{statements: statements{dialect: d, late: lateDepth}, bounds: bounds{MaxBytes: MaxBytes}}
 	e.memory.New = func() any { return &sqltext.Builder{Dialect: d, Indexed: e.Indexed} }
 	e.trees = trees{&e.statements, &e.bounds}
 	return e
@@ -59,7 +59,15 @@ func (e *Engine) Collection(ctx context.Context, q Querier, c *Collection) ([]by
 	if err := c.checkCursor(); err != nil {
 		return nil, err
 	}
-	root, err := e.root(ctx, q, e.page(c), &level{reads: c.reads, order: c.order})
+	keys, ranked, err := e.rankedKeys(ctx, q, c)
+	if err != nil {
+		return nil, err
+	}
+	page := e.page
+	if ranked {
+		page = func(c *Collection) *sqltext.Builder { return e.keyed(c, keys) }
+	}
+	root, err := e.root(ctx, q, page(c), &level{reads: c.reads, order: c.order})
 	if err != nil {
 		return nil, err
 	}
@@ -114,6 +122,12 @@ func (e *Engine) total(ctx context.Context, q Querier, c *Collection, rows int, 
 		return (c.Page-1)*c.PageSize + rows, nil
 	}
 	b := e.builder()
+	b.Raw("SELECT count(*) FROM (")
+	if e.found(b, c) {
+		b.Raw(")")
+		return e.number(ctx, q, b)
+	}
+	b.Reset()
 	t := b.NewAlias()
 	b.Raw("SELECT count(*) FROM ").Name(c.Entity.Table).Raw(" AS ").Alias(t)
 	where(b, t, &Collection{Filter: c.Filter, Words: c.Words})

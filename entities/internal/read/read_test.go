@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"regexp"
 	"strings"
 	"testing"
@@ -350,19 +351,115 @@ func TestLimitOfSharedRows(t *testing.T) {
 	require.Less(t, len(out), e.MaxBytes+200)
 }
 
-// A prefix is a range of an index, where the files are Koan's own.
+// prefixed is what the engine asks of texts that begin with another one.
+func prefixed(t *testing.T, prefix string) *sqltext.Builder {
+	t.Helper()
+	raw, err := json.Marshal(map[string]any{"title": map[string]any{"$startsWith": prefix}})
+	require.NoError(t, err)
+	tree, details := filter.Parse(raw, books, graph, "")
+	require.Empty(t, details)
+	b := &sqltext.Builder{Dialect: library.Dialect(t), Indexed: true}
+	b.Raw("SELECT id FROM books AS ").Alias(b.NewAlias()).Raw(" WHERE ")
+	tree.Where(b, 0)
+	return b
+}
+
+// A prefix is a range of an index: of a plain one where the files are Koan's own, and of one in the order of bytes on
+// PostgreSQL.
 func TestPrefixUsesIndex(t *testing.T) {
 	t.Parallel()
+	if pgtest.ForEach(t, TestPrefixUsesIndex) {
+		return
+	}
 	db, _ := open(t, small())
-	_, err := db.Exec("CREATE INDEX books_title ON books (title)")
+	x := &sqltext.PrefixIndex{Table: "books", Column: "title"}
+	tx, err := db.Begin()
 	require.NoError(t, err)
-	tree, details := filter.Parse([]byte(`{"title":{"$startsWith":"Dü"}}`), books, graph, "")
-	require.Empty(t, details)
-	b := sqltext.Builder{Dialect: sqltext.SQLite{}, Indexed: true}
-	b.Raw("EXPLAIN QUERY PLAN SELECT id FROM books AS ").Alias(b.NewAlias()).Raw(" WHERE ")
-	tree.Where(&b, 0)
-	var id, parent, unused int
-	var plan string
-	require.NoError(t, db.QueryRow(string(b.Text()), b.Args()...).Scan(&id, &parent, &unused, &plan))
-	require.Contains(t, plan, "books_title (title>? AND title<?)")
+	defer func() { require.NoError(t, tx.Rollback()) }()
+	explain, want := "EXPLAIN QUERY PLAN ", "books_title (title>? AND title<?)"
+	statements := []sqltext.Statement{{Text: "CREATE INDEX books_title ON books (title)"}}
+	if pgtest.Here(t) {
+		explain, want = "EXPLAIN (COSTS OFF) ", "Index Cond: ((title ~>=~ 'Dü'::text) AND (title ~<~ 'Dý'::text))"
+		statements = append(library.Dialect(t).MakePrefix(x), sqltext.Statement{Text: "SET LOCAL enable_seqscan=off"})
+	}
+	for _, s := range statements {
+		_, err := tx.Exec(s.Text)
+		require.NoError(t, err)
+	}
+	b := prefixed(t, "Dü")
+	require.Contains(t, plan(t, tx, explain+string(b.Text()), b.Args()...), want)
+}
+
+// plan is what a database says of how it reads, which is the last column.
+func plan(t *testing.T, q read.Querier, query string, args ...any) string {
+	t.Helper()
+	rows, err := q.QueryContext(ctx, query, args...)
+	require.NoError(t, err)
+	defer rows.Close()
+	columns, err := rows.Columns()
+	require.NoError(t, err)
+	var out []string
+	for rows.Next() {
+		line, dest := "", make([]any, len(columns))
+		for i := range dest {
+			dest[i] = new(any)
+		}
+		dest[len(dest)-1] = &line
+		require.NoError(t, rows.Scan(dest...))
+		out = append(out, line)
+	}
+	require.NoError(t, rows.Err())
+	return strings.Join(out, "\n")
+}
+
+// Texts begin with another one as they do in Go, whatever means something to a pattern, to a collation or to an encoding.
+func TestStartsWithIsExact(t *testing.T) {
+	t.Parallel()
+	if pgtest.ForEach(t, TestStartsWithIsExact) {
+		return
+	}
+	pieces := []string{"a", "A", "%", "_", `\`, "*", "?", "[", "'", "é", "e\u0301", "É", "ß", "ss", "\u00ad", "\u200b", " ", "\n", "-", "\x7f", "\ud7ff", "\ue000", "\uffff", "\U0010ffff", "Z", "z"}
+	r := rand.New(rand.NewPCG(5, 2026))
+	text := func(most int) string {
+		var b strings.Builder
+		for range r.IntN(most) {
+			b.WriteString(pieces[r.IntN(len(pieces))])
+		}
+		return b.String()
+	}
+	var d library.Data
+	for i := range 400 {
+		b := library.Book{ID: fmt.Sprintf("b%03d", i), Title: text(4), CreatedAt: time.Unix(0, 0)}
+		if i%3 > 0 {
+			b.Blurb = library.P(text(4))
+		}
+		d.Books = append(d.Books, b)
+	}
+	db, e := open(t, d)
+	execute(t, db, library.Dialect(t).MakePrefix(&sqltext.PrefixIndex{Table: "books", Column: "title"}))
+	found := 0
+	for range 300 {
+		prefix := text(3)
+		for field, of := range map[string]func(library.Book) *string{"title": func(b library.Book) *string { return &b.Title }, "blurb": func(b library.Book) *string { return b.Blurb }} {
+			raw, err := json.Marshal(map[string]any{field: map[string]any{"$startsWith": prefix}})
+			require.NoError(t, err)
+			for _, negate := range []bool{false, true} {
+				input := `{"count":false,"pageSize":200,"fields":"id","filter":` + string(raw) + `}`
+				if negate {
+					input = `{"count":false,"pageSize":200,"fields":"id","filter":{"$not":` + string(raw) + `}}`
+				}
+				want := []string{}
+				for _, b := range d.Books {
+					if v := of(b); (v != nil && strings.HasPrefix(*v, prefix)) != negate && len(want) < 200 {
+						want = append(want, b.ID)
+					}
+				}
+				var got answer
+				require.NoError(t, json.Unmarshal([]byte(collection(t, db, e, books, input)), &got))
+				require.Equal(t, want, append([]string{}, got.ids()...), input)
+				found += len(want)
+			}
+		}
+	}
+	require.Greater(t, found, 10_000)
 }

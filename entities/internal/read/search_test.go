@@ -80,7 +80,7 @@ func TestIndexFindsWhatScanFinds(t *testing.T) {
 			if len(strings.Fields(q)) > filter.MaxWords || len([]rune(q)) > filter.MaxQuery {
 				continue
 			}
-			for _, in := range []map[string]any{{"q": q}, {"filter": map[string]any{"$not": map[string]any{"$search": q}}}, {"filter": map[string]any{"$or": []any{map[string]any{"$search": q}, map[string]any{"id": "old1"}}}}} {
+			for _, in := range []map[string]any{{"q": q}, {"q": q, "page": 2}, {"q": q, "filter": map[string]any{"title": map[string]any{"$contains": "e"}}}, {"filter": map[string]any{"$not": map[string]any{"$search": q}}}, {"filter": map[string]any{"$or": []any{map[string]any{"$search": q}, map[string]any{"id": "old1"}}}}} {
 				in["fields"], in["count"], in["pageSize"] = "title", true, 5
 				raw, err := json.Marshal(in)
 				require.NoError(t, err)
@@ -92,7 +92,7 @@ func TestIndexFindsWhatScanFinds(t *testing.T) {
 			}
 		}
 	}
-	rounds := soak.Rounds(25, 150)
+	rounds := soak.Rounds(15, 150)
 	compare(rounds)
 	change(t, db, g, insert)
 	compare(2 * rounds)

@@ -18,6 +18,7 @@ type statements struct {
 	Indexed bool
 
 	dialect sqltext.Dialect
+	late    int64 // behind how many rows a page is looked up late
 	texts   statementTexts
 	memory  sync.Pool // *sqltext.Builder
 }
@@ -70,14 +71,13 @@ func (x *statements) selectOne(s *selection, key any, rule *filter.Rule) *sqltex
 // which shows that there is a next page.
 func (x *statements) page(c *Collection) *sqltext.Builder {
 	b := x.builder()
-	t := b.NewAlias()
-	b.Raw("SELECT ").Raw(c.reads.layout.list(x.dialect))
-	references(b, t, c.reads)
-	for _, term := range c.reads.layout.missingTerms(c.order) {
-		b.Raw(",")
-		term.appendPlace(b, t)
+	t := x.selectPage(b, c)
+	if x.looksUpLate(c) {
+		b.Raw(" WHERE ")
+		x.lateKeys(b, t, c)
+		orderBy(b, t, c.order)
+		return b
 	}
-	b.Raw(" FROM ").Name(c.Entity.Table).Raw(" AS ").Alias(t)
 	where(b, t, c)
 	orderBy(b, t, c.order)
 	if c.mayLackIDs() && len(c.order) > 0 { // rows without ids are in one order, too
@@ -86,9 +86,19 @@ func (x *statements) page(c *Collection) *sqltext.Builder {
 			b.Raw(" DESC")
 		}
 	}
-	b.Raw(" LIMIT ").Arg(int64(c.PageSize) + 1)
-	if c.counts() {
-		b.Raw(" OFFSET ").Arg(c.offset())
-	}
+	x.onePage(b, c)
 	return b
+}
+
+// selectPage begins a query for the rows of a page.
+func (x *statements) selectPage(b *sqltext.Builder, c *Collection) sqltext.Alias {
+	t := b.NewAlias()
+	b.Raw("SELECT ").Raw(c.reads.layout.list(x.dialect))
+	references(b, t, c.reads)
+	for _, term := range c.reads.layout.missingTerms(c.order) {
+		b.Raw(",")
+		term.appendPlace(b, t)
+	}
+	b.Raw(" FROM ").Name(c.Entity.Table).Raw(" AS ").Alias(t)
+	return t
 }

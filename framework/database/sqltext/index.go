@@ -21,7 +21,7 @@ type WordIndex struct {
 const IndexPrefix = "koan_words_"
 
 // indexForm changes with what the index is made of, so that older ones are rebuilt.
-const indexForm = "2"
+const indexForm = "3"
 
 // Name identifies the index in a database, with what it is made of.
 func (x *WordIndex) Name() string {

@@ -105,7 +105,7 @@ func (sqliteIndexes) Find(b *Builder, x *WordIndex, a Alias, words []string) (fo
 		return false, false
 	}
 	docs, text := quoted(x.Name()), quoted(x.Name()+"_text")
-	b.Column(a, x.Key).Raw(" IN (SELECT key FROM " + docs + " WHERE doc IN (SELECT docid FROM " + text + " WHERE text MATCH ").Arg(strings.Join(match, " "))
+	b.Column(a, x.Key).Raw(" IN (SELECT key FROM " + docs + " WHERE doc IN (SELECT docid FROM " + text + " WHERE " + text + " MATCH ").Arg(strings.Join(match, " "))
 	b.Raw(" UNION ALL " + x.unknown() + "))")
 	return true, sure
 }
@@ -118,7 +118,7 @@ func (sqliteIndexes) Unknown(b *Builder, x *WordIndex, a Alias) {
 // unknown selects the numbers of rows whose words FTS4 does not know.
 func (x *WordIndex) unknown() string {
 	text := quoted(x.Name() + "_text")
-	return "SELECT docid FROM " + text + " WHERE text MATCH '" + ftsOther + "' UNION ALL SELECT doc FROM " + quoted(x.Name()) + " WHERE doc>" + x.seen()
+	return "SELECT docid FROM " + text + " WHERE " + text + " MATCH '" + ftsOther + "' UNION ALL SELECT doc FROM " + quoted(x.Name()) + " WHERE doc>" + x.seen()
 }
 
 // seen is the highest number that FTS4 has seen.
@@ -126,9 +126,19 @@ func (x *WordIndex) seen() string {
 	return "coalesce((SELECT max(docid) FROM " + quoted(x.Name()+"_text_docsize") + "),0)"
 }
 
+// ftsColumns are the columns of FTS4, one for each text.
+func (x *WordIndex) ftsColumns() []string {
+	out := make([]string, len(x.Columns))
+	for i := range out {
+		out[i] = ftsColumn(i)
+	}
+	return out
+}
+
 // index adds to FTS4 the texts that it does not have.
 func (x *WordIndex) index() string {
-	return "INSERT INTO " + quoted(x.Name()+"_text") + " (docid,text) SELECT rowid,text FROM " + quoted(x.Name()+"_rows") + " WHERE rowid>" + x.seen()
+	columns := strings.Join(x.ftsColumns(), ",")
+	return "INSERT INTO " + quoted(x.Name()+"_text") + " (docid," + columns + ") SELECT rowid," + columns + " FROM " + quoted(x.Name()+"_rows") + " WHERE rowid>" + x.seen()
 }
 
 // MakeIndex implements Dialect.
@@ -136,15 +146,20 @@ func (sqliteIndexes) MakeIndex(x *WordIndex) []Statement {
 	name := x.Name()
 	table, key := quoted(x.Table), quoted(x.Key)
 	docs, rows, text := quoted(name), quoted(name+"_rows"), quoted(name+"_text")
-	whole := x.joinTexts(func(c string) string { return "t." + quoted(c) })
+	var texts []string
+	for i, c := range x.Columns {
+		whole := "coalesce(CAST(t." + quoted(c) + " AS text),'')"
+		texts = append(texts, "CASE WHEN "+whole+" GLOB '*[^"+ftsKnown+"]*' THEN '"+ftsOther+"' ELSE "+whole+" END AS "+ftsColumn(i))
+	}
 	last := "(SELECT max(doc) FROM " + docs + ")"
 	var changed []string
 	for _, c := range append([]string{x.Key}, x.Columns...) {
 		changed = append(changed, "old."+quoted(c)+" IS NOT new."+quoted(c))
 	}
 	number := "UPDATE " + docs + " SET doc=" + last + "+1 WHERE key=new." + key + "; " +
-		"INSERT INTO " + docs + " (key) SELECT new." + key + " WHERE NOT EXISTS (SELECT 1 FROM " + docs + " WHERE key=new." + key + "); "
-	// The highest number stays, or it would be given again.
+		"INSERT INTO " + docs + " (key) SELECT new." + key + " WHERE NOT EXISTS (SELECT 1 FROM " + docs + " WHERE key=new." + key + "); " +
+		"DELETE FROM " + docs + " WHERE doc=" + last + "-1 AND NOT EXISTS (SELECT 1 FROM " + table + " WHERE " + key + "=" + docs + ".key); "
+	// The highest number stays, or it would be given again; it goes when there is a higher one.
 	forget := "DELETE FROM " + docs + " WHERE key=old." + key + " AND doc<" + last
 	index := "DELETE FROM " + text + " WHERE (SELECT count(*) FROM " + quoted(name+"_text_docsize") + ")>2*(SELECT count(*) FROM " + docs + ")+4096" +
 		" AND docid NOT IN (SELECT doc FROM " + docs + "); " + x.index() + "; "
@@ -166,10 +181,9 @@ func (sqliteIndexes) MakeIndex(x *WordIndex) []Statement {
 	return []Statement{
 		{"CREATE TABLE " + docs + " (doc integer PRIMARY KEY, key UNIQUE NOT NULL)", "number the rows of " + x.Table},
 		{
-			"CREATE VIEW " + rows + " AS SELECT d.doc AS rowid, CASE WHEN " + whole + " GLOB '*[^" + ftsKnown + "]*' THEN '" + ftsOther + "' ELSE " + whole +
-				" END AS text FROM " + docs + " d CROSS JOIN " + table + " t ON t." + key + "=d.key", "the texts of " + x.Table,
+			"CREATE VIEW " + rows + " AS SELECT d.doc AS rowid, " + strings.Join(texts, ", ") + " FROM " + docs + " d CROSS JOIN " + table + " t ON t." + key + "=d.key", "the texts of " + x.Table,
 		},
-		{"CREATE VIRTUAL TABLE " + text + " USING fts4(text, " + ftsTokens + ")", "index the words of " + x.Table},
+		{"CREATE VIRTUAL TABLE " + text + " USING fts4(" + strings.Join(x.ftsColumns(), ", ") + ", " + ftsTokens + ")", "index the words of " + x.Table},
 		{"INSERT INTO " + docs + " (key) SELECT " + key + " FROM " + table, "number the rows that are there"},
 		{x.index(), "index the words that are there"},
 		trigger(docs, "INSERT WHEN "+full, index),

@@ -64,10 +64,6 @@ func (postgresTimes) TimeText() (before, after string) { return "", "" }
 // TimesAreTexts implements Dialect.
 func (postgresTimes) TimesAreTexts() bool { return false }
 
-// Prefixed implements Dialect: an index has the order of its column's collation, in which the texts
-// of a prefix need not be beside each other.
-func (PostgreSQL) Prefixed(*Builder, func(*Builder), string) {}
-
 // Position implements Dialect.
 func (PostgreSQL) Position() (before, between, after string) { return "strpos(", ",", ")" }
 

@@ -65,8 +65,11 @@ func (sqliteTimes) Days(day time.Time) (first, last any) {
 func (sqliteTimes) DayText() (before, after string) { return "substr(", ",1,10)" }
 
 // Prefixed implements Dialect: the order of bytes in UTF-8, in which the files that Koan makes keep
-// texts, is that of characters.
+// texts, is that of characters. In other files texts may be UTF-16, and columns hold anything.
 func (SQLite) Prefixed(b *Builder, text func(*Builder), prefix string) {
+	if !b.Indexed {
+		return
+	}
 	text(b)
 	b.Raw(" COLLATE BINARY>=").Arg(prefix).Raw(" AND ")
 	if end := afterPrefix(prefix); end != "" {

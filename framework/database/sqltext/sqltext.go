@@ -102,6 +102,9 @@ type Dialect interface {
 	// Unknown appends a condition that is true for the rows whose words the index does not know. Find
 	// finds all of them.
 	Unknown(b *Builder, x *WordIndex, table Alias)
+	// Ranked appends a query of the columns key and score, of all rows that a search finds, each once. It is false, and
+	// appends nothing, where the index does not know enough.
+	Ranked(b *Builder, r *Ranking) bool
 	// MakeIndex returns what makes an index and puts into it what is there; it is kept
 	// by the database. DropIndex gives what takes one away, whatever is left of it.
 	MakeIndex(x *WordIndex) []Statement
@@ -113,6 +116,10 @@ type Dialect interface {
 	// FoldedKeys asks for the names of the folded keys that are there. MakeKey returns what makes one.
 	FoldedKeys() string
 	MakeKey(x *FoldedKey) []Statement
+	// Prefixes asks for the names of the indexes of how texts begin that are there; it is "", and MakePrefix
+	// makes none, where a plain index answers that.
+	Prefixes() string
+	MakePrefix(x *PrefixIndex) []Statement
 	Looker
 }
 
