@@ -44,8 +44,10 @@ type lineResult struct {
 	Data    json.RawMessage `json:"data,omitempty"`
 	Answer  json.RawMessage `json:"answer,omitempty"`
 	Emitted json.RawMessage `json:"emitted,omitempty"`
-	Changes json.RawMessage `json:"changes,omitempty"`
-	// ChangeCounts and ChangesLeftOut are of a line that has no room for all changes.
+	// Committed says of a failure that some of its calls have changed data for good, with their changes.
+	Committed bool            `json:"committed,omitempty"`
+	Changes   json.RawMessage `json:"changes,omitempty"`
+	// ChangeCounts and ChangesLeftOut are of a line that has no room for all changes, or of such a failure.
 	ChangeCounts   json.RawMessage `json:"changeCounts,omitempty"`
 	ChangesLeftOut int             `json:"changesLeftOut,omitempty"`
 	Calls          json.RawMessage `json:"calls,omitempty"`
@@ -77,6 +79,7 @@ type body struct {
 	Changes json.RawMessage `json:"changes,omitempty"`
 	Calls   json.RawMessage `json:"calls,omitempty"`
 
+	Committed      bool            `json:"committed,omitempty"`
 	ChangeCounts   json.RawMessage `json:"changeCounts,omitempty"`
 	OutsideEffects json.RawMessage `json:"outsideEffects,omitempty"`
 	Logs           []struct {
@@ -143,11 +146,14 @@ func firstRecords(list json.RawMessage, most int) json.RawMessage {
 	return out
 }
 
-// keep takes over what the body of a failure says of its calls.
+// keep takes over what the body of a failure says of its calls, and of what it has changed all the same.
 func (l *line) keep(out json.RawMessage) {
 	var b body
 	if out == nil || json.Unmarshal(out, &b) != nil {
 		return
+	}
+	if b.Committed {
+		l.Result.Committed, l.Result.Changes, l.Result.ChangeCounts = true, b.Changes, b.ChangeCounts
 	}
 	if l.Result.Calls = b.Calls; string(b.OutsideEffects) != "[]" {
 		l.Result.OutsideEffects = b.OutsideEffects
@@ -188,6 +194,7 @@ func (l *line) fail(f *fault.Fault) (err error) {
 	l.ApprovalState, l.PlanID = approvalOf(f)
 	const someCalls, someEffects = 8 << 10, 24 << 10 // bytes
 	for _, shorten := range []func(){
+		func() { l.Result.Changes = nil },
 		func() { l.Result.Calls = firstRecords(l.Result.Calls, someCalls) },
 		func() { l.Result.OutsideEffects = firstRecords(l.Result.OutsideEffects, someEffects) },
 		func() { e.Details = firstDetails(f.Details) },

@@ -270,7 +270,7 @@ func (p *Plan) admitCatalog(now *catalog.Snapshot) error {
 		return nil
 	}
 	return fault.New(fault.PlanStale, "the plan was made for a different catalog: by another version of the app, or with different settings of what it offers").
-		WithHint("Apply it with the build of the app and of its plugins that made it, and with the same codeMode.enabled, codeMode.faces, journal.expose and plugins.*; or make the plan again.").
+		WithHint("Apply it with the build of the app and of its plugins that made it, and with the same codeMode.enabled, codeMode.faces, codeMode.languages, journal.expose and plugins.*; or make the plan again.").
 		WithDetails(map[string]any{"planId": p.ID, "madeFor": p.Request.CatalogVersion, "catalog": now.Version()})
 }
 
