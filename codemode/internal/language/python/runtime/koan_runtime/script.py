@@ -45,7 +45,7 @@ class Unavailable(importlib.abc.MetaPathFinder):
         raise ModuleUnavailableError(
             f"No module named {fullname!r}{did_you_mean(fullname, sys.stdlib_module_names, 0.8)}; scripts can import {there}",
             code="capability_unsupported",
-            hint="Use what there is, or have the operator add the module to codeMode.pythonModules.",
+            hint="Use what there is, or ask the operator to add the module to codeMode.pythonModules.",
             retry=entry["retry"],
         )
 
