@@ -9,7 +9,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -157,9 +156,3 @@ func agreed(in *catalog.Invocation, question string) error {
 }
 
 // count says how many of something there are.
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
