@@ -19,7 +19,7 @@ func TestInitOfSchemas(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var out, errs bytes.Buffer
 	require.Zero(t, run([]string{"init", "--schema", schemas + "/plain"}, &out, &errs), errs.String())
-	require.Contains(t, out.String(), "koan.yaml has 2 entities and 1 many-to-many relationships; not served: 3")
+	require.Contains(t, out.String(), "koan.yaml has 2 entities and 1 many-to-many relationship; 3 not served")
 	config, err := os.ReadFile("koan.yaml")
 	require.NoError(t, err)
 	for _, want := range []string{"schema: " + schemas + "/plain\n", "#   Pet: name, weight, owner -> User\n", "#   Note: its privacy policy is code", "#   Pet: 1 hook\n"} {

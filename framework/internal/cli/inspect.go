@@ -232,7 +232,7 @@ func (c *command) printChecks(checks []catalog.Check) error {
 		return err
 	}
 	if bad > 0 {
-		return failed(fmt.Errorf("%d of the checks failed", bad))
+		return failed(errors.New(catalog.Counted(bad, "check") + " failed"))
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func (k *Kept) refusal(v *catalog.View) error {
 	case k.DryRun:
 		return refuse("the run was a dry run, which keeps nothing")
 	case !k.Committed && k.Outcome != "ok":
-		return refuse("the run ended in " + k.Outcome + ", and changed nothing")
+		return refuse("the run failed with " + k.Outcome + ", and changed nothing")
 	case !k.Committed:
 		return refuse("the run changed " + changed)
 	case k.NoImages != "":
