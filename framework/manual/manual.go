@@ -52,7 +52,7 @@ func Completes(args []string) bool {
 // knownTopic rejects a topic of help that is not a command.
 func knownTopic(help *cobra.Command, args []string) error {
 	if found, _, err := help.Root().Find(args); err != nil || len(args) > 0 && found == help.Root() {
-		return fmt.Errorf("unknown command %q%s; see --help", args[0], fault.DidYouMean(args[0], names(help.Root().Commands())))
+		return fmt.Errorf("unknown command %q%s", args[0], fault.DidYouMeanOr(args[0], names(help.Root().Commands()), "see --help"))
 	}
 	return nil
 }

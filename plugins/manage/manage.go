@@ -52,7 +52,7 @@ var (
 // Commands are `plugin new`, `check`, `run`, `add`, `list`, `upgrade` and `remove`.
 func (*Provider) Commands() []*catalog.Command {
 	return []*catalog.Command{{
-		Name: "plugin", Short: "Write, check, call, add and upgrade plugins",
+		Name: "plugin", Short: "Write, check, run, add and upgrade plugins",
 		Sub: []*catalog.Command{
 			newCommand(),
 			{

@@ -97,7 +97,7 @@ func (c *command) group(cmd *cobra.Command) {
 			for _, sub := range cmd.Commands() {
 				names = append(names, sub.Name())
 			}
-			return fmt.Errorf("%s has no command %q%s; see --help", cmd.CommandPath(), args[0], fault.DidYouMean(args[0], names))
+			return fmt.Errorf("%s has no command %q%s", cmd.CommandPath(), args[0], fault.DidYouMeanOr(args[0], names, "see --help"))
 		}
 		return nil
 	}
