@@ -183,7 +183,7 @@ func tlsConfig(i Instance, first *tls.Certificate) *tls.Config {
 // withPort says what to do where another program listens on the address.
 func withPort(err error) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%w\n  hint: Another program listens there, perhaps this one from before. Stop it, or name another port with --http.", err)
+		return fmt.Errorf("%w\n  hint: %s", err, "Another program listens there, perhaps this one from before. Stop it, or name another port with --http.")
 	}
 	return err
 }
