@@ -42,6 +42,9 @@ func TestInitOfSchemas(t *testing.T) {
 	errs.Reset()
 	require.Equal(t, 1, run([]string{"init", "--schema", schemas}, &out, &errs))
 	require.Contains(t, errs.String(), "has no Go files\n  hint: ")
+	errs.Reset()
+	require.Equal(t, 1, run([]string{"init", "--schema", filepath.Join(schemas, "nowhere")}, &out, &errs))
+	require.Contains(t, errs.String(), "there is no folder ")
 	require.Equal(t, 2, run([]string{"init", "--schema", schemas, "--database", "sqlite:x"}, &out, &errs))
 }
 
