@@ -82,7 +82,7 @@ func checkConfinement(ctx context.Context, x wire.Executor) []catalog.Check {
 	var out []catalog.Check
 	for _, l := range layers {
 		stopped := total[l] - len(failed[l])
-		check := catalog.Check{Name: "confinement: " + l, OK: stopped == total[l], Detail: fmt.Sprintf("%d of %d attempts of a worker were stopped", stopped, total[l])}
+		check := catalog.Check{Name: "confinement: " + l, OK: stopped == total[l], Detail: fmt.Sprintf("blocked %d of %d escape attempts", stopped, total[l])}
 		if !check.OK {
 			check.Hint = "See the lines below."
 		}

@@ -230,7 +230,7 @@ func (s *scripts) admitLanguage(name string) error {
 		}
 	}
 	return fault.Newf(fault.CapabilityUnsupported, "this app runs no scripts in %s; it runs %s", name, strings.Join(known, ", ")).WithPath("/language").
-		WithHint("Write the script in %s, or have the operator add %s to %s.", known[0], name, keyLanguages)
+		WithHint("Write the script in %s, or ask the operator to add %s to %s.", known[0], name, keyLanguages)
 }
 
 // languageNames returns the values that `language` can have in this app.

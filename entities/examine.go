@@ -85,8 +85,8 @@ func (d *databases) examineOwnSet(ctx context.Context, set string) error {
 		if d.ledger.foreign != "" {
 			return changedSchema(migrations.ListSome(missing)+" is gone", nil)
 		}
-		return fault.Newf(fault.ServiceUnavailable, "the database of the set %q, which the app opens, does not have %s", set, migrations.ListSome(missing)).
-			WithHint("Check what Open of the app (framework.App) opens: SQLite makes an empty file of a path that is mistyped. If it is the right one, run the app's own migrations.")
+		return fault.Newf(fault.ServiceUnavailable, "the database of the set %q, which the app opens, lacks %s", set, migrations.ListSome(missing)).
+			WithHint("Check what Open of the app (framework.App) opens: for a mistyped path, SQLite makes an empty file. If it is the right one, run the app's own migrations.")
 	}
 	if in.Name() != dialect.SQLite {
 		return nil

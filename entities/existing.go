@@ -94,6 +94,9 @@ func checkExisting(v any) error {
 	if scheme, _, ok := strings.Cut(s, "://"); ok {
 		s = scheme + "://..." // the rest may have a password in it
 	}
+	if info, err := os.Stat(s); err == nil && info.Mode().IsRegular() {
+		return fmt.Errorf("must be sqlite:FILE or postgres://USER@HOST/DATABASE, not %q; did you mean \"sqlite:%s\"?", s, s)
+	}
 	return fmt.Errorf("must be sqlite:FILE or postgres://USER@HOST/DATABASE, not %q", s)
 }
 

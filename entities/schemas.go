@@ -45,7 +45,7 @@ func (e *Existing) loadFirst(c *catalog.Command) {
 	c.Run = func(ctx context.Context, host catalog.Host, in *catalog.Invocation) error {
 		dir := host.Settings().String(settingSchema)
 		if dir == "" {
-			return fault.New(fault.CapabilityUnsupported, "the tables of a database that exists are its own program's to migrate and to back up").
+			return fault.New(fault.CapabilityUnsupported, "Koan does not migrate or back up the tables of a database that exists; its own program does").
 				WithHint("Name a folder of ent schemas with --schema, or use the tools of the database.")
 		}
 		if err := e.loadSchemas(ctx, host, dir); err != nil {

@@ -1,6 +1,7 @@
 package entities
 
 import (
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,4 +20,12 @@ func TestSurveyWritesNoPassword(t *testing.T) {
 		require.Equal(t, want, place)
 		require.Equal(t, place != database, comment != "", database)
 	}
+}
+
+// Somebody who names a file alone is told how to name it.
+func TestFileWithoutScheme(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("shop.db", nil, 0o600))
+	require.ErrorContains(t, checkExisting("shop.db"), `; did you mean "sqlite:shop.db"?`)
+	require.NotContains(t, checkExisting("none.db").Error(), "did you mean")
 }

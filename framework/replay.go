@@ -57,7 +57,7 @@ func (i *Instance) ActionOf(ctx context.Context, name, id string) (file string, 
 		return "", nil, fault.Newf(fault.InvalidPayload, "the run %s is a call of %s, and only a script becomes an action", k.Run, k.Operation)
 	}
 	if k.Outcome != "ok" {
-		return "", nil, fault.Newf(fault.InvalidPayload, "the run %s ended in %s; only a script that succeeded becomes an action", k.Run, k.Outcome)
+		return "", nil, fault.Newf(fault.InvalidPayload, "the run %s failed with %s; only a script that succeeded becomes an action", k.Run, k.Outcome)
 	}
 	for _, p := range i.started {
 		if w, ok := p.(cli.ActionWriter); ok {

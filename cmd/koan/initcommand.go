@@ -12,6 +12,7 @@ import (
 
 	"github.com/koan-go/koan/entities"
 	"github.com/koan-go/koan/entities/entschema"
+	"github.com/koan-go/koan/framework/catalog"
 )
 
 // configFile is what `koan init` writes.
@@ -68,6 +69,19 @@ func writeSurvey(ctx context.Context, out io.Writer, survey func(context.Context
 	if err := os.WriteFile(configFile, []byte(s.Config), 0o644); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%s has %d entities and %d many-to-many relationships; not served: %d (named at its end). Next: koan serve\n", configFile, s.Entities, s.Links, s.NotServed)
+	_, err = fmt.Fprintf(out, "%s has %s. Next: koan serve\n", configFile, found(s))
 	return err
+}
+
+// found says how much a survey has found.
+func found(s *entities.Survey) string {
+	entity := "entities"
+	if s.Entities == 1 {
+		entity = "entity"
+	}
+	text := fmt.Sprintf("%d %s and %s", s.Entities, entity, catalog.Counted(s.Links, "many-to-many relationship"))
+	if s.NotServed > 0 {
+		text += fmt.Sprintf("; %d not served (named at its end)", s.NotServed)
+	}
+	return text
 }

@@ -12,7 +12,7 @@ import (
 func pluginCommand(status *int) *cobra.Command {
 	return &cobra.Command{
 		Use:                "plugin COMMAND",
-		Short:              "Write, check, call, add and upgrade plugins",
+		Short:              "Write, check, run, add and upgrade plugins",
 		DisableFlagParsing: true,
 		RunE: func(_ *cobra.Command, args []string) error {
 			app := framework.App{Name: "koan", Providers: []framework.Provider{&manage.Provider{}}}

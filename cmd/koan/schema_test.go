@@ -19,7 +19,7 @@ func TestInitOfSchemas(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var out, errs bytes.Buffer
 	require.Zero(t, run([]string{"init", "--schema", schemas + "/plain"}, &out, &errs), errs.String())
-	require.Contains(t, out.String(), "koan.yaml has 2 entities and 1 many-to-many relationships; not served: 3")
+	require.Contains(t, out.String(), "koan.yaml has 2 entities and 1 many-to-many relationship; 3 not served")
 	config, err := os.ReadFile("koan.yaml")
 	require.NoError(t, err)
 	for _, want := range []string{"schema: " + schemas + "/plain\n", "#   Pet: name, weight, owner -> User\n", "#   Note: its privacy policy is code", "#   Pet: 1 hook\n"} {
@@ -42,6 +42,9 @@ func TestInitOfSchemas(t *testing.T) {
 	errs.Reset()
 	require.Equal(t, 1, run([]string{"init", "--schema", schemas}, &out, &errs))
 	require.Contains(t, errs.String(), "has no Go files\n  hint: ")
+	errs.Reset()
+	require.Equal(t, 1, run([]string{"init", "--schema", filepath.Join(schemas, "nowhere")}, &out, &errs))
+	require.Contains(t, errs.String(), "there is no folder ")
 	require.Equal(t, 2, run([]string{"init", "--schema", schemas, "--database", "sqlite:x"}, &out, &errs))
 }
 

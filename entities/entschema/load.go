@@ -70,6 +70,9 @@ func find(dir string) (folder, error) {
 	if err != nil {
 		return folder{}, err
 	}
+	if _, err := os.Stat(at); errors.Is(err, fs.ErrNotExist) {
+		return folder{}, wrong(fault.ServiceUnavailable, "there is no folder "+dir, "Name the folder of the ent schemas, such as ./ent/schema. It is relative to the working directory.")
+	}
 	sources, err := filepath.Glob(filepath.Join(at, "*.go"))
 	if err != nil || len(sources) == 0 {
 		return folder{}, wrong(fault.ServiceUnavailable, fmt.Sprintf("%s has no Go files", dir), "Name the folder of the ent schemas themselves, such as ./ent/schema.")

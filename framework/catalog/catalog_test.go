@@ -310,3 +310,7 @@ func TestMemo(t *testing.T) {
 		require.Equal(t, 1, catalog.Memo(v, "k", func() int { n++; return n }))
 	}
 }
+
+func TestCounted(t *testing.T) {
+	require.Equal(t, []string{"0 runs", "1 run", "2 runs"}, []string{catalog.Counted(0, "run"), catalog.Counted(1, "run"), catalog.Counted(2, "run")})
+}

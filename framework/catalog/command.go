@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -127,3 +128,11 @@ var ErrNotice error = notice{}
 type notice struct{}
 
 func (notice) Error() string { return "" }
+
+// Counted names a number of things, whose plural has an s: "1 run", "2 runs".
+func Counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return strconv.Itoa(n) + " " + what
+}

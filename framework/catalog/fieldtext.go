@@ -92,7 +92,7 @@ func (f *Field) Digits() string {
 	case f.Scale <= 0:
 		return "at most " + strconv.Itoa(f.Precision-f.Scale) + " digits, without decimals"
 	}
-	return "at most " + strconv.Itoa(max(0, f.Precision-f.Scale)) + " digits before the point and " + strconv.Itoa(f.Scale) + " behind it"
+	return "at most " + strconv.Itoa(max(0, f.Precision-f.Scale)) + " digits before the point and " + strconv.Itoa(f.Scale) + " after it"
 }
 
 // Usual returns the field's default and example, as comments show them.

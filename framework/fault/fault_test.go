@@ -98,6 +98,8 @@ func TestDidYouMean(t *testing.T) {
 	}
 	require.Equal(t, `; did you mean "title"?`, fault.DidYouMean("titel", names))
 	require.Empty(t, fault.DidYouMean("zzz", names))
+	require.Equal(t, `; did you mean "title"? See --help`, fault.DidYouMeanOr("titel", names, "see --help"))
+	require.Equal(t, "; see --help", fault.DidYouMeanOr("zzz", names, "see --help"))
 }
 
 // What is offered must be what somebody may have meant: a wrong suggestion costs

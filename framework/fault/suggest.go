@@ -93,6 +93,14 @@ func DidYouMean(word string, candidates []string) string {
 	return ""
 }
 
+// DidYouMeanOr is DidYouMean with more to say behind it, which is a sentence of its own after the question.
+func DidYouMeanOr(word string, candidates []string, more string) string {
+	if near := DidYouMean(word, candidates); near != "" {
+		return near + " " + strings.ToUpper(more[:1]) + more[1:]
+	}
+	return "; " + more
+}
+
 // distance is the optimal string alignment distance (a swap of neighbours counts
 // one), or limit+1 when it is larger than limit.
 func distance(a, b string, limit int) int {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"github.com/koan-go/koan/framework/fault"
 )
 
 // Add adds the commands of this package to a root that has all others. result turns the outcome of a
@@ -27,19 +29,19 @@ func Add(root *cobra.Command, result func(error) error) {
 		if c.Name() == "completion" {
 			c.Short = "Print a script that completes commands and flags in a shell"
 			c.Long = "Prints a script that completes commands and flags. The help of each shell's command says where to put it."
-			shells := names(c.Commands())
+			shells := strings.Join(names(c.Commands()), ", ")
 			c.RunE = func(*cobra.Command, []string) error { return fmt.Errorf("name a shell: %s", shells) }
 			c.Args = cobra.ArbitraryArgs
 		}
 	}
 }
 
-func names(commands []*cobra.Command) string {
+func names(commands []*cobra.Command) []string {
 	out := make([]string, len(commands))
 	for i, c := range commands {
 		out[i] = c.Name()
 	}
-	return strings.Join(out, ", ")
+	return out
 }
 
 // Completes reports whether a program is called by the script of a shell, which asks what can follow.
@@ -50,7 +52,7 @@ func Completes(args []string) bool {
 // knownTopic rejects a topic of help that is not a command.
 func knownTopic(help *cobra.Command, args []string) error {
 	if found, _, err := help.Root().Find(args); err != nil || len(args) > 0 && found == help.Root() {
-		return fmt.Errorf("unknown command %q; see --help", args[0])
+		return fmt.Errorf("unknown command %q%s", args[0], fault.DidYouMeanOr(args[0], names(help.Root().Commands()), "see --help"))
 	}
 	return nil
 }

@@ -79,7 +79,7 @@ func (c *checker) examples(ctx context.Context, trials []trial) bool {
 		a := c.call(ctx, t.fn.GetName(), t.input, true)
 		problems := a.problems
 		if a.fault != nil || a.err != nil {
-			problems = append(problems, "it ended in "+a.String())
+			problems = append(problems, "it failed with "+a.String())
 		} else if err := schema.Check(t.fn.GetOutputSchema(), a.output); err != nil && len(problems) == 0 {
 			problems = append(problems, "the output does not fit the output schema: "+err.Error())
 		}
@@ -159,7 +159,7 @@ func (c *checker) parallel(ctx context.Context, t trial) []string {
 	all.Wait()
 	for i, a := range answers {
 		if a.fault != nil || a.err != nil || len(a.problems) > 0 {
-			return append(a.problems, fmt.Sprintf("call %d of %d of %s at once ended in %s", i+1, calls, t.fn.GetName(), a))
+			return append(a.problems, fmt.Sprintf("call %d of %d of %s at once failed with %s", i+1, calls, t.fn.GetName(), a))
 		}
 	}
 	return nil
@@ -180,7 +180,7 @@ func (c *checker) late(ctx context.Context, t trial) []string {
 	defer cancel()
 	a := c.call(ctx, t.fn.GetName(), t.input, true)
 	if code := status.Code(a.err); a.err != nil && code != codes.DeadlineExceeded && code != codes.Canceled {
-		return []string{"a call whose time was over ended in " + a.String()}
+		return []string{"a call whose time was over failed with " + a.String()}
 	}
 	return nil
 }
@@ -189,7 +189,7 @@ func (c *checker) late(ctx context.Context, t trial) []string {
 func (c *checker) inOnePiece(ctx context.Context, t trial) {
 	a := c.call(ctx, t.fn.GetName(), t.input, false)
 	if a.fault != nil || a.err != nil {
-		a.problems = append(a.problems, "it ended in "+a.String())
+		a.problems = append(a.problems, "it failed with "+a.String())
 	}
 	c.judge("whole output", "Send parts only where CallRequest.parts is set.", a.problems, "%s", a)
 }

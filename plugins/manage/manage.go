@@ -9,7 +9,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -53,7 +52,7 @@ var (
 // Commands are `plugin new`, `check`, `run`, `add`, `list`, `upgrade` and `remove`.
 func (*Provider) Commands() []*catalog.Command {
 	return []*catalog.Command{{
-		Name: "plugin", Short: "Write, check, call, add and upgrade plugins",
+		Name: "plugin", Short: "Write, check, run, add and upgrade plugins",
 		Sub: []*catalog.Command{
 			newCommand(),
 			{
@@ -157,9 +156,3 @@ func agreed(in *catalog.Invocation, question string) error {
 }
 
 // count says how many of something there are.
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}

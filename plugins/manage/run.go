@@ -58,7 +58,7 @@ func printFindings(to catalog.Printer, findings []conformance.Finding) {
 	}
 	to.Table(rows)
 	if failed > 0 {
-		to.Printf("\n%s failed.\n", count(failed, "check"))
+		to.Printf("\n%s failed.\n", catalog.Counted(failed, "check"))
 		return
 	}
 	to.Printf("\nAll %d checks passed.\n", len(findings))

@@ -168,7 +168,7 @@ func (s *staged) folder(from, base string) error {
 		}
 	}
 	if want == "" {
-		return fault.Newf(fault.InvalidPayload, "%s has %s, so it is not known which one is the plugin", base, count(len(programs), "executable")).
+		return fault.Newf(fault.InvalidPayload, "%s has %s, so it is not known which one is the plugin", base, catalog.Counted(len(programs), "executable")).
 			WithHint("A plugin that is a folder has one that is called like it; name another one with --name.")
 	}
 	s.name = strings.TrimSuffix(want, ".exe")

@@ -62,7 +62,7 @@ func (s overview) check(ctx context.Context) catalog.Check {
 func (s overview) connects(ctx context.Context) catalog.Check {
 	c := catalog.Check{Name: checkPrefix + s.cfg.ID}
 	if s.cfg.wrong != nil {
-		c.Detail, c.Hint = strings.ReplaceAll(s.cfg.wrong.Error(), "\n", "; "), "Correct what is named."
+		c.Detail, c.Hint = strings.ReplaceAll(s.cfg.wrong.Error(), "\n", "; "), "Correct this entry."
 		return c
 	}
 	conn, err := s.acquire(ctx, localUser)
@@ -75,12 +75,12 @@ func (s overview) connects(ctx context.Context) catalog.Check {
 	}
 	o := s.current()
 	c.OK = true
-	c.Detail = fmt.Sprintf("%s, %s, about %s of tools/list, protocol %s", cmp.Or(strings.TrimSpace(conn.about.Name+" "+conn.about.Version), "no name"), count(o.tools, "tool"), count(s.listTokens(), "token"), conn.about.Protocol)
+	c.Detail = fmt.Sprintf("%s, %s, about %s of tools/list, protocol %s", cmp.Or(strings.TrimSpace(conn.about.Name+" "+conn.about.Version), "no name"), catalog.Counted(o.tools, "tool"), catalog.Counted(s.listTokens(), "token"), conn.about.Protocol)
 	if credentials, _, err := s.people.credentials(&s.cfg, localUser); err == nil && credentials != nil {
 		c.Detail += ", signed in"
 	}
 	if n := len(o.reduced); n > 0 {
-		c.Detail += fmt.Sprintf("; %s of which not all can be used: %s", count(n, "tool"), cut(strings.Join(o.reduced, ", "), 600))
+		c.Detail += fmt.Sprintf("; %s of which not all can be used: %s", catalog.Counted(n, "tool"), cut(strings.Join(o.reduced, ", "), 600))
 	}
 	s.mu.Lock()
 	wrong := s.listing.Wrong
@@ -143,13 +143,6 @@ func shellCommand(words []string) string {
 		out = append(out, catalog.ShellWord(w))
 	}
 	return strings.Join(out, " ")
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
 }
 
 // Commands are `upstream list`, `check`, `login` and `logout`.

@@ -239,6 +239,8 @@ func join(keys, file []Config) ([]Config, error) {
 		switch {
 		case i < 0 && !c.reached() && slices.ContainsFunc(out, func(other Config) bool { return other.off != "" && other.ID == c.ID }):
 			// It adds to a server that is switched off.
+		case i < 0 && !c.reached() && fault.DidYouMean(c.ID, ids(out)) != "":
+			problems = append(problems, fmt.Errorf("%s: has neither a command nor a url%s", c.Place, fault.DidYouMean(c.ID, ids(out))))
 		case i < 0:
 			out = append(out, c)
 		case c.reached():
@@ -269,6 +271,14 @@ func join(keys, file []Config) ([]Config, error) {
 		}
 	}
 	return out, errors.Join(problems...)
+}
+
+func ids(all []Config) []string {
+	out := make([]string, len(all))
+	for i := range all {
+		out[i] = all[i].ID
+	}
+	return out
 }
 
 // authorized reports whether a token or a password is configured.

@@ -409,3 +409,12 @@ func FuzzListing(f *testing.F) {
 		}
 	})
 }
+
+// A key of a server that nothing configures names the one that was probably meant.
+func TestMisspeltServer(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "mcp.json")
+	require.NoError(t, os.WriteFile(file, []byte(`{"mcpServers": {"shop": {"command": "x"}}}`), 0o600))
+	_, err := readConfigs(values{file: file, keys: map[string]string{"shopp.trust": "true"}})
+	require.ErrorContains(t, err, `upstreams.shopp: has neither a command nor a url; did you mean "shop"?`)
+}

@@ -57,7 +57,7 @@ func configuredServer(ctx context.Context, host catalog.Host, id string) (*serve
 			continue
 		}
 		if len(s.cfg.Command) > 0 {
-			return nil, fault.Newf(fault.InvalidPayload, "the server %s runs here, by a command: there is nothing to sign in to", id)
+			return nil, fault.Newf(fault.InvalidPayload, "the server %s is a command on this machine, so there is nothing to sign in to", id).WithHint("Only servers with a `url` have a sign-in. Give a command what it needs in its `env`.")
 		}
 		if s.cfg.authorized() {
 			return nil, fault.Newf(fault.InvalidPayload, "the server %s has a header Authorization in %s: remove it to sign in", id, s.cfg.Place)
@@ -112,7 +112,7 @@ func login(ctx context.Context, host catalog.Host, in *catalog.Invocation) error
 		in.Err.Printf("The sign-in is kept, but the server cannot be used yet.\n")
 		return err
 	}
-	in.Out.Printf("It has %s.\n", count(len(s.current().operations), "tool"))
+	in.Out.Printf("It has %s.\n", catalog.Counted(len(s.current().operations), "tool"))
 	return nil
 }
 
@@ -228,7 +228,7 @@ func (s overview) signInState(now time.Time) catalog.Cell {
 		own = s.ownState(now)
 	}
 	if others > 0 {
-		own.Text = strings.TrimPrefix(own.Text+", "+count(others, "other user"), ", ")
+		own.Text = strings.TrimPrefix(own.Text+", "+catalog.Counted(others, "other user"), ", ")
 	}
 	return own
 }

@@ -64,7 +64,7 @@ func (*Provider) Settings() []catalog.Setting {
 func configured(v catalog.Values) ([]Config, error) {
 	out, err := readConfigs(v)
 	if err != nil {
-		return nil, fault.New(fault.InvalidPayload, err.Error()).WithHint("Correct what is named: the file of --%s, or the keys %s.", clientFileKey, settingsKey)
+		return nil, fault.New(fault.InvalidPayload, err.Error()).WithHint("Correct the file of --%s, or the keys %s.", clientFileKey, settingsKey)
 	}
 	return out, nil
 }

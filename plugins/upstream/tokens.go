@@ -37,9 +37,9 @@ func reportTokens(ctx context.Context, servers []*server, in *catalog.Invocation
 	}
 	own := catalog.EstimateTokens(bytes)
 	in.Out.Printf("tools/list: about %d tokens from these servers, about %d from here\n", all, own)
-	in.Out.Printf("A model reads that before its first call. The list from here has the tools for scripts: few tools of servers are declared in it, and of many the model looks up those that it needs.\n")
+	in.Out.Printf("A model reads that before its first call. The list from here has the tools for scripts. It declares the servers' tools if they are few; otherwise the model looks up those that it needs.\n")
 	if own > all {
-		in.Out.Printf("For so few tools it costs about %d tokens more than theirs. It saves tokens where one script takes the place of several calls or keeps long results out of the model's context; with one face (codeMode.faces) it is shorter.\n", own-all)
+		in.Out.Printf("For so few tools it costs about %d tokens more than theirs. It saves tokens where one script replaces several calls, or keeps long results out of the model's context. With one toolset (codeMode.faces) it is shorter.\n", own-all)
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/koan-go/koan/framework/catalog"
 )
 
 // Bounds of a list of tools.
@@ -122,7 +124,7 @@ func (l *toolList) wrong() (out []string) {
 		out = append(out, "its pages go in circles: the reading ended where one came again")
 	}
 	if l.equal > 0 {
-		out = append(out, count(l.equal, "tool")+" that it lists again")
+		out = append(out, catalog.Counted(l.equal, "tool")+" that it lists again")
 	}
 	return out
 }

@@ -207,7 +207,7 @@ func (v *vision) read(path string, byLocal bool) ([]byte, error) {
 	}
 	if root.own && !byLocal {
 		return nil, fault.New(fault.Forbidden, "pictures are read by their path only in the folder that plugins.vision.root names, and it is not set").WithPath("/path").
-			WithHint("Upload the picture and send {\"$file\": id} as file, or have the operator set plugins.vision.root.")
+			WithHint("Upload the picture and send {\"$file\": id} as file, or ask the operator to set plugins.vision.root.")
 	}
 	local, ok := root.local(path)
 	if !ok {

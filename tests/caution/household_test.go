@@ -237,7 +237,9 @@ func reads(question string) bool {
 }
 
 // commits reports whether a question is about changes of rows.
-func commits(question string) bool { return strings.Contains(question, " wants to commit what it did") }
+func commits(question string) bool {
+	return strings.Contains(question, " wants to commit these changes")
+}
 
 // fetchesPage reports whether a question is about the call that fetches a page.
 func fetchesPage(question string) bool {

@@ -20,9 +20,10 @@ func TestFailuresTeach(t *testing.T) {
 		fault fault.Code
 		hint  string
 	}{
-		"option":            {"SDK.Entities.Todo.collection({where: {}})", fault.InvalidPayload, "there is no option `where`; did you mean \"filter\"? There are: filter, q, sort,"},
+		"option":            {"SDK.Entities.Todo.collection({where: {}})", fault.InvalidPayload, "There is no option `where`; did you mean \"filter\"? There are: filter, q, sort,"},
 		"option below":      {"SDK.Entities.Todo.collection({\n  filter: {},\n  orderBy: 'title',\n})", fault.InvalidPayload, `did you mean "sort"?`},
-		"operator":          {"SDK.Entities.Todo.count({title: {$regex: 'x'}})", fault.InvalidPayload, "there is no filter operator `$regex`. There are: $eq, $ne"},
+		"operator":          {"SDK.Entities.Todo.count({title: {$regex: 'x'}})", fault.InvalidPayload, "There is no filter operator `$regex`. There are: $eq, $ne"},
+		"two kinds":         {"SDK.Entities.Todo.count({titel: 'x', $foo: 1})", fault.InvalidPayload, "There is no filter operator `$foo`. There are: $and, $or, $nor, $not, $search."},
 		"filter in a count": {"SDK.Entities.Todo.count({filter: {}})", fault.InvalidPayload, "write the fields without `filter` around them, such as {title: ...}"},
 		"several":           {"SDK.Entities.Todo.collection({limit: 3, select: 'id'})", fault.InvalidPayload, `did you mean "pageSize"?`},
 		"page as an array":  {"SDK.Entities.Todo.collection().map(t => t.id)", fault.JavaScriptError, "in its `items`"},

@@ -108,7 +108,7 @@ func TestDoctorFailsWithoutRequiredPlugins(t *testing.T) {
 	require.Equal(t, 1, r.status, r.stdout)
 	require.Regexp(t, `FAIL +plugin other +plugins\.required lists it, but there is no such plugin in `, r.stdout)
 	require.Regexp(t, `ok +plugin nap `, r.stdout)
-	require.Contains(t, r.stderr, "1 of the checks failed")
+	require.Contains(t, r.stderr, "1 check failed")
 	r = a.exec("", "doctor", "--plugins.required", "nap")
 	require.Zero(t, r.status, r.stdout)
 }

@@ -3,7 +3,6 @@ package derive
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -156,7 +155,7 @@ func setKey(key, value string, known map[string]any) string {
 }
 
 func unknownKey(key string, known []string) string {
-	return fmt.Sprintf("is unknown%s; there are %s", fault.DidYouMean(key, known), strings.Join(known, ", "))
+	return "is unknown" + fault.DidYouMeanOr(key, known, "there are "+strings.Join(known, ", "))
 }
 
 // is reports whether an overlay is about a table.

@@ -59,7 +59,7 @@ func (g *graph) reportUnused(used map[string]bool, problems *problemList) {
 		case o.Table != "":
 			problems.add(key+".table", "names "+o.Table+", which is not a table or view that is served"+fault.DidYouMean(o.Table, tables))
 		default:
-			problems.add(key, "is not an entity of the database"+fault.DidYouMean(key, names)+"; say which table it is with `table`")
+			problems.add(key, "is not an entity of the database"+fault.DidYouMeanOr(key, names, "say which table it is with `table`"))
 		}
 	}
 	taken := map[string]string{}
@@ -191,7 +191,7 @@ func (o overlaid) applyRelationship(name string, say *RelationshipOverlay, probl
 		case say.Via != "":
 			problems.add(o.key+".relationships."+name+".via", "names "+say.Via+", along which no foreign key leads to an entity")
 		default:
-			problems.add(o.key+".relationships."+name, "is not a relationship"+fault.DidYouMean(name, known)+"; say along which column it leads with `via`")
+			problems.add(o.key+".relationships."+name, "is not a relationship"+fault.DidYouMeanOr(name, known, "say along which column it leads with `via`"))
 		}
 		return
 	}

@@ -30,8 +30,8 @@ func TestValuesOfActionsBeyondTheirColumns(t *testing.T) {
 		set  func(m *ent.MeasureMutation)
 		says string
 	}{
-		"price": {func(m *ent.MeasureMutation) { m.SetPrice(price) }, "at most 2 digits behind its point"},
-		"rate":  {func(m *ent.MeasureMutation) { m.SetRate(1.2345) }, "at most 3 digits behind its point"},
+		"price": {func(m *ent.MeasureMutation) { m.SetPrice(price) }, "at most 2 digits after the point"},
+		"rate":  {func(m *ent.MeasureMutation) { m.SetRate(1.2345) }, "at most 3 digits after the point"},
 		"small": {func(m *ent.MeasureMutation) { m.SetSmall(40_000) }, "from -32768 to 32767"},
 		"code":  {func(m *ent.MeasureMutation) { m.SetCode("toolong") }, "at most 5 characters"},
 		"bits":  {func(m *ent.MeasureMutation) { m.SetBits("1") }, "4 characters, not 1"},

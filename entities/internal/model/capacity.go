@@ -42,11 +42,11 @@ func exceedsDigits(c *descriptor.Capacity, text string) string {
 	case c.Precision == 0 || !ok:
 		return ""
 	case before > c.Precision-c.Scale:
-		return fmt.Sprintf("must have at most %s before its point, not %d", digits(c.Precision-c.Scale), before)
+		return fmt.Sprintf("must have at most %s before the point, not %d", digits(c.Precision-c.Scale), before)
 	case behind > c.Scale && c.Scale <= 0:
 		return "must be a multiple of 1" + strings.Repeat("0", -c.Scale)
 	case behind > c.Scale:
-		return fmt.Sprintf("must have at most %s behind its point, not %d", digits(c.Scale), behind)
+		return fmt.Sprintf("must have at most %s after the point, not %d", digits(c.Scale), behind)
 	}
 	return ""
 }

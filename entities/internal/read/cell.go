@@ -137,7 +137,7 @@ func (c *cell) Scan(src any) error {
 	return err
 }
 
-// padDecimal adds zeros to the JSON string that begins at a place, up to as many digits behind its point as its
+// padDecimal adds zeros to the JSON string that begins at a place, up to as many digits after the point as its
 // column has: PostgreSQL keeps them, while SQLite and many types in Go drop them.
 func padDecimal(b []byte, from, scale int) []byte {
 	if n := len(b); n-from > 2 && b[from] == '"' {

@@ -73,7 +73,7 @@ func DecimalDigits(text string) (before, behind int, ok bool) {
 	return d.point, len(d.digits) - d.point, ok
 }
 
-// PadDecimal writes a decimal with as many digits behind its point as a column of some scale
+// PadDecimal writes a decimal with as many digits after the point as a column of some scale
 // has. What has more of them, or is no decimal, stays as it is.
 func PadDecimal(text string, scale int) string {
 	d, ok := parseDecimal(text)

@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -301,7 +302,21 @@ func (c *command) wrongFlag(cmd *cobra.Command, err error) error {
 	for _, s := range c.app.Settings {
 		names = append(names, s.Key)
 	}
-	return fmt.Errorf("%w%s", err, fault.DidYouMean(missing.GetSpecifiedName(), names))
+	return fmt.Errorf("%w%s", err, likelyFlag(missing.GetSpecifiedName(), names))
+}
+
+// likelyFlag suggests a flag for one that is not there: the nearest, or one with which it begins.
+func likelyFlag(word string, names []string) string {
+	near := fault.Nearest(word, names)
+	if near == "" {
+		if i := slices.IndexFunc(names, func(n string) bool { return len(n) > 2 && strings.HasPrefix(word, n) }); i >= 0 {
+			near = names[i]
+		}
+	}
+	if near == "" {
+		return ""
+	}
+	return `; did you mean "--` + near + `"?`
 }
 
 // startOnce starts the app for a command that prints one thing and ends: it logs

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"slices"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/koan-go/koan/framework/catalog"
@@ -107,7 +108,7 @@ type Address struct {
 func (c *server) serveHTTP(ctx context.Context, i Instance, address string, shown bool) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return failed(err)
+		return failed(withPort(err))
 	}
 	certificate, err := tlsPair(i.Values())
 	if err != nil {
@@ -177,4 +178,12 @@ func tlsConfig(i Instance, first *tls.Certificate) *tls.Config {
 		MinVersion:     tls.VersionTLS12,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return now.Load(), nil },
 	}
+}
+
+// withPort says what to do where another program listens on the address.
+func withPort(err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%w\n  hint: %s", err, "Another program listens there, perhaps this one from before. Stop it, or name another port with --http.")
+	}
+	return err
 }

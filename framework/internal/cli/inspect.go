@@ -83,7 +83,7 @@ func (c *command) sdk() *cobra.Command {
 			"Python. With --out they go into a file, for an editor: it is written only where it has changed. For Python, --out\n" +
 			"may also name a folder, such as typings. It gets stubs of koan, of the modules in servers, and of what scripts have\n" +
 			"without an import.",
-		Args: cobra.NoArgs,
+		Args: exactArgs(0),
 		RunE: c.runOnce(func(cmd *cobra.Command, i Instance) error {
 			docs := i.Snapshot().Documents()
 			uri, ok := declarations[language]
@@ -175,7 +175,7 @@ func (c *command) tools() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tools",
 		Short: "Print what tools/list returns",
-		Args:  cobra.NoArgs,
+		Args:  exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			m, err := exposure.Parse(mode)
 			if err != nil {
@@ -201,7 +201,7 @@ func (c *command) doctor() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "Check this machine: isolation, limits, database, plugins",
-		Args:  cobra.NoArgs,
+		Args:  exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			checks, err := c.app.Diagnose(cmd.Context(), c.source(warnings))
 			if err != nil {
@@ -232,7 +232,7 @@ func (c *command) printChecks(checks []catalog.Check) error {
 		return err
 	}
 	if bad > 0 {
-		return failed(fmt.Errorf("%d of the checks failed", bad))
+		return failed(errors.New(catalog.Counted(bad, "check") + " failed"))
 	}
 	return nil
 }
@@ -242,7 +242,7 @@ func (c *command) keys() *cobra.Command {
 		Use:   "keys",
 		Short: "List the configuration's keys with their defaults",
 		Long:  "Key a.b can be set in the file (a: {b: ...}), as KOAN_A_B in the environment, or as --a.b on the\ncommand line; later sources override earlier ones.",
-		Args:  cobra.NoArgs,
+		Args:  exactArgs(0),
 		RunE: func(_ *cobra.Command, _ []string) error {
 			w := tabwriter.NewWriter(c.app.Stdout, 2, 4, 2, ' ', 0)
 			for _, s := range c.app.Settings {

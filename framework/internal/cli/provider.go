@@ -93,7 +93,11 @@ func (c *command) listBytes(ctx context.Context) (int, error) {
 func (c *command) group(cmd *cobra.Command) {
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return fmt.Errorf("%s has no command %q; see --help", cmd.CommandPath(), args[0])
+			var names []string
+			for _, sub := range cmd.Commands() {
+				names = append(names, sub.Name())
+			}
+			return fmt.Errorf("%s has no command %q%s", cmd.CommandPath(), args[0], fault.DidYouMeanOr(args[0], names, "see --help"))
 		}
 		return nil
 	}

@@ -116,7 +116,7 @@ func (f runFlags) input(cmd *cobra.Command) (map[string]any, error) {
 			continue
 		}
 		if !json.Valid([]byte(v)) {
-			return nil, fmt.Errorf("--%s is not JSON", t.flag)
+			return nil, fmt.Errorf("--%s is not JSON, in which names and strings have double quotes", t.flag)
 		}
 		input[t.input] = json.RawMessage(v)
 	}

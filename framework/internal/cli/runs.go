@@ -31,10 +31,11 @@ func (c *command) runs() *cobra.Command {
 		Use:   "runs",
 		Short: "List runs from the journal, the latest first",
 		Long: "Lists runs from the journal, the latest first: when each started, its id, surface, caller, tool, outcome, duration and\n" +
-			"changes. On a terminal they are a table; in a pipe each is a line whose columns are separated by tabs, without a header.\n" +
+			"changes. A run that waited for a person stands where it was sent, with the time of the decision.\n" +
+			"On a terminal they are a table; in a pipe each is a line whose columns are separated by tabs, without a header.\n" +
 			"`" + c.app.Command + " doctor` says where the journal is: beside the data, unless ledger.database says otherwise.",
 		Example: "  " + c.app.Command + " runs --failed --since 24h\n  " + c.app.Command + " runs --json --limit 100",
-		Args:    cobra.NoArgs,
+		Args:    exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			oldest, err := f.oldest(cmd.Flags().Changed("since"), time.Now())
 			if err != nil {

@@ -21,7 +21,7 @@ func (c *server) serve() *cobra.Command {
 			"error. With --http it serves Streamable HTTP at /mcp instead, and /healthz, /readyz and /metrics beside it.",
 		Example: "  " + c.app.Command + " serve\n  " + c.app.Command + " serve --http 127.0.0.1:8080\n" +
 			"  " + c.app.Command + " serve --http :8443 --server.tokensFile tokens.yaml --server.tlsCert cert.pem --server.tlsKey key.pem",
-		Args: cobra.NoArgs,
+		Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
 			over, habits := c.serveStdio, map[string]string(nil)

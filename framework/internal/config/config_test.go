@@ -99,6 +99,7 @@ func TestMisspeltSectionIsReported(t *testing.T) {
 		"koan.yaml:2: there is no key \"exposer\"; did you mean \"exposure\"?":     {File: write(t, "other: 1\nexposer: code\n")},
 		"koan.yaml:3: codeMode is there already, at line 1":                        {File: write(t, "codeMode: {enabled: true}\nx: 1\ncodeMode: {maxSdkCalls: 1}\n")},
 		"koan.yaml:2: codeMode.enabled is there already, at line 2":                {File: write(t, "codeMode:\n  {enabled: true, enabled: false}\n")},
+		"(line 2 is indented with a tab; use spaces)":                              {File: write(t, "codeMode:\n\tenabled: true\n")},
 		"koan.yaml:2: there is a second document; only one is read":                {File: write(t, "exposure: code\n---\nexposure: auto\n")},
 		"koan.yaml:1: there is no key \"codemod\"; did you mean \"codeMode\"?":     {File: write(t, "codemod: {maxSdkCalls: 1}\n")},
 		"KOAN_SANDBX_CPUMS: there is no key \"SANDBX\"; did you mean \"sandbox\"?": {Env: []string{"KOAN_SANDBX_CPUMS=5"}},

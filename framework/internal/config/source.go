@@ -40,7 +40,7 @@ func (c *Config) decode(name string, raw []byte) Problems {
 	var doc, more yaml.Node
 	d := yaml.NewDecoder(bytes.NewReader(raw))
 	if err := d.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
-		return Problems{name + ": " + err.Error()}
+		return Problems{name + ": " + err.Error() + tabbed(raw)}
 	}
 	if err := d.Decode(&more); err == nil && more.Content[0].Tag != "!!null" {
 		return Problems{fmt.Sprintf("%s:%d: there is a second document; only one is read", name, more.Line)}
@@ -55,6 +55,18 @@ func (c *Config) decode(name string, raw []byte) Problems {
 		return Problems{fmt.Sprintf("%s:%d: want a mapping of keys to values", name, root.Line)}
 	}
 	return c.walk(name, "", root, 0)
+}
+
+// tabbed says so where a line begins with a tab, which YAML does not allow and its message does not name.
+func tabbed(raw []byte) string {
+	n := 0
+	for line := range bytes.Lines(raw) {
+		n++
+		if indent := line[:len(line)-len(bytes.TrimLeft(line, " \t"))]; bytes.Contains(indent, []byte("\t")) {
+			return fmt.Sprintf(" (line %d is indented with a tab; use spaces)", n)
+		}
+	}
+	return ""
 }
 
 // maxDepth bounds the nesting of keys, so that an alias cannot loop.

@@ -23,7 +23,8 @@ func Export(ctx context.Context, j Job, to io.Writer) (*run.Outcome, error) {
 	}
 	of := j.resources("collection")
 	if len(of) == 0 {
-		return nil, fault.Newf(fault.UnknownSet, "no entity that can be read lives in the set %s", catalog.Quote(fault.Clip(j.Set, 64)))
+		return nil, fault.Newf(fault.UnknownSet, "the set %s has no entity that can be read", catalog.Quote(fault.Clip(j.Set, 64))).
+			WithHint("Name a set: unless the app has others, `default`. --entity names one entity of it.")
 	}
 	if j.Entity != "" {
 		r, err := j.resource("collection")

@@ -319,7 +319,8 @@ func (j *Journal) check(ctx context.Context) catalog.Check {
 		var size ledger.Size
 		if size, err = rows.Size(ctx); err == nil {
 			out.OK = true
-			out.Detail = fmt.Sprintf("%s: %d runs, %s; kept for %d days, at most %d MB", j.owner.OwnPlace(), size.Runs, formatBytes(size.Bytes), int(j.keep/(24*time.Hour)), j.most>>20)
+			out.Detail = fmt.Sprintf("%s: %s, %s; kept for %s, at most %d MB", j.owner.OwnPlace(), catalog.Counted(size.Runs, "run"), formatBytes(size.Bytes),
+				catalog.Counted(int(j.keep/(24*time.Hour)), "day"), j.most>>20)
 			if id, err := uuid.Parse(size.First); err == nil {
 				s, ns := id.Time().UnixTime()
 				out.Detail += "; since " + time.Unix(s, ns).UTC().Format(time.DateOnly)

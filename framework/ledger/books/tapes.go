@@ -170,7 +170,7 @@ func (t *Tapes) check(ctx context.Context) catalog.Check {
 		var runs int
 		var bytes int64
 		if runs, bytes, err = l.Size(ctx); err == nil {
-			c.OK, c.Detail = true, fmt.Sprintf("%d runs kept, %s", runs, formatBytes(bytes))
+			c.OK, c.Detail = true, catalog.Counted(runs, "run")+" kept, "+formatBytes(bytes)
 			return c
 		}
 	}

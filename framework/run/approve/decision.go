@@ -266,7 +266,7 @@ func (g *Guard) required(p *Plan, why string, reader auth.Principal, listed bool
 	if why != "" {
 		message += " (" + why + ")"
 	}
-	hint := "Have somebody run `" + g.command(p.ID, reader) + "`"
+	hint := "Ask somebody to run `" + g.command(p.ID, reader) + "`"
 	if listed {
 		hint += ", or call koan.code.execute with this planId as a principal who may approve. koan.code.status {\"runId\": \"" + p.Run + "\"} says what came of it"
 	}
@@ -283,7 +283,7 @@ func denied(p *Plan, why string) *fault.Fault {
 
 func noPlan(id string) *fault.Fault {
 	return fault.Newf(fault.NotFound, "plan %q does not exist, or is no longer kept", clipped(plain(id), 64)).
-		WithHint("Plans are kept for approval.planHours; make the plan again.").WithPath("/planId")
+		WithHint("The command `approve --list` shows the plans that wait. They are kept for approval.planHours; after that, run the script again.").WithPath("/planId")
 }
 
 // noteGranted notes who approved a call before it was made, where nothing else is noted of

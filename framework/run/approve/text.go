@@ -128,7 +128,7 @@ func (p *Plan) subject() string { return or(p.Request.Principal.Subject, "nobody
 
 func (p *Plan) writeRequest(t *planText) {
 	if p.Call == nil {
-		t.printf("%s (for %s) wants to commit what it did:\n", p.Request.Tool, plain(p.subject()))
+		t.printf("%s (for %s) wants to commit these changes:\n", p.Request.Tool, plain(p.subject()))
 		return
 	}
 	effect := p.Call.effect()

@@ -40,8 +40,8 @@ func (u *Undos) Find(ctx context.Context, id string) (*Kept, error) {
 		}
 		return nil, fault.New(fault.ServiceUnavailable, "the journal cannot be read").Because(err)
 	case k == nil:
-		return nil, fault.Newf(fault.NotFound, "there is no run %q that is yours", course.Excerpt(id)).
-			WithHint("Take `runId` from the result of the run. Runs are kept %s; what is older cannot be undone.", u.archive.Retention()).WithPath(at)
+		return nil, fault.Newf(fault.NotFound, "you have no run with the id %q", course.Excerpt(id)).
+			WithHint("Take `runId` from the result of the run, or the id from the command `runs`. Runs are kept %s; what is older cannot be undone.", u.archive.Retention()).WithPath(at)
 	case k.UnderWay:
 		return nil, fault.New(fault.InProgress, "the run has not ended yet").WithHint("Wait for its result, then undo it.").WithPath(at)
 	}
@@ -69,7 +69,7 @@ func (k *Kept) refusal(v *catalog.View) error {
 	case k.DryRun:
 		return refuse("the run was a dry run, which keeps nothing")
 	case !k.Committed && k.Outcome != "ok":
-		return refuse("the run ended in " + k.Outcome + ", and changed nothing")
+		return refuse("the run failed with " + k.Outcome + ", and changed nothing")
 	case !k.Committed:
 		return refuse("the run changed " + changed)
 	case k.NoImages != "":

@@ -26,15 +26,16 @@ func (hs *hints) advise(f *fault.Fault, by *entityMethod) {
 			names = append(names, "`"+steps[len(steps)-1]+"`")
 		}
 	}
-	var messages, hints []string
+	var messages, hints, advice []string // advice has each message with its hint behind it
 	for _, d := range hs.diagnostics() {
 		named := func(name string) bool { return strings.Contains(d.Message, name) }
 		if d.Line < f.Line || d.Hint == "" || !slices.ContainsFunc(names, named) || slices.Contains(messages, sentence(d.Message)) {
 			continue
 		}
 		messages = append(messages, sentence(d.Message))
+		advice = append(advice, sentence(d.Message))
 		if !slices.Contains(hints, d.Hint) {
-			hints = append(hints, d.Hint)
+			hints, advice = append(hints, d.Hint), append(advice, d.Hint)
 		}
 		if len(messages) == maxAdvice {
 			break
@@ -43,16 +44,20 @@ func (hs *hints) advise(f *fault.Fault, by *entityMethod) {
 	if len(messages) == 0 && by != nil {
 		for _, d := range problems {
 			if hint := validate.CallHint(by.entity, by.Name, d); len(hints) < maxAdvice && !slices.Contains(hints, hint) {
-				hints = append(hints, hint)
+				hints, advice = append(hints, hint), append(advice, hint)
 			}
 		}
 	}
-	if len(hints) > 0 {
-		f.Hint = strings.Join(append(messages, hints...), " ")
+	if len(advice) > 0 {
+		f.Hint = strings.Join(advice, " ")
 	}
 }
 
+// sentence makes a sentence of a message, which begins with a name or with "there is".
 func sentence(message string) string {
+	if rest, ok := strings.CutPrefix(message, "there "); ok {
+		message = "There " + rest
+	}
 	if strings.HasSuffix(message, "?") {
 		return message
 	}

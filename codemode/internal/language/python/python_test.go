@@ -125,7 +125,7 @@ func (h *host) Log(l wire.Log)                    { h.logs = append(h.logs, l.Le
 
 var bindings = wire.Bindings{
 	Version:   "1",
-	Entities:  []wire.Entity{{Name: "Todo", Ops: []string{"collection", "get-by-id", "count", "aggregate", "new", "create", "upsert", "upsert-many", "patch", "delete", "delete-many", "update-by-query", "delete-by-query"}}},
+	Entities:  []wire.Entity{{Name: "Todo", Ops: []string{"collection", "get-by-id", "count", "aggregate", "new", "create", "upsert", "upsert-many", "patch", "delete", "delete-many", "update-by-query", "delete-by-query"}}, {Name: "Log", ReadOnly: true, Ops: []string{"get-by-id", "count"}}},
 	Domains:   []wire.Domain{{Name: "Weather", Functions: []wire.Function{{Name: "forecast", ID: "plugin::weather.forecast"}}}},
 	Upstreams: []wire.Domain{{Name: "github", Functions: []wire.Function{{Name: "listIssues", ID: "upstream::github::list-issues"}}}},
 	Servers:   []wire.Server{{ID: "github", Name: "GitHub", Tools: []wire.Tool{{Name: "list-issues", Export: "listIssues", ID: "upstream::github::list-issues"}, {Name: "search", Export: "search", ID: "upstream::github::search"}, {Name: "fail", Export: "fail", ID: "upstream::github::fail"}}}, {ID: "koan", Ordered: true, Tools: []wire.Tool{{Name: "todo.collection", Export: "todoCollection", ID: "koan::Todo.collection"}}}},

@@ -107,7 +107,10 @@ func TestFaults(t *testing.T) {
 		"a syntax error":                  {"x = 1\ny = (", "SyntaxError: '(' was never closed", fault.SyntaxError, 2, 5},
 		"an uncaught fault":               {"\nSDK.Entities.Todo.get_by_id('9')", `no Todo has the id "9"`, fault.NotFound, 2, 1},
 		"an absent module":                {"import numpy", "No module named 'numpy'; scripts can import the standard library, servers, koan.errors", fault.CapabilityUnsupported, 1, 1},
-		"an unknown entity":               {"SDK.Entities.Tudo.all()", "AttributeError: SDK.Entities has no 'Tudo'; did you mean 'Todo'?; it has Todo", fault.ScriptError, 1, 1},
+		"an unknown entity":               {"SDK.Entities.Tudo.all()", "AttributeError: SDK.Entities has no 'Tudo'; did you mean 'Todo'? It has Todo, Log", fault.ScriptError, 1, 1},
+		"an unknown method":               {"SDK.Entities.Log.get_by_idd('9')", "AttributeError: SDK.Entities.Log has no 'get_by_idd'; did you mean 'get_by_id'? It has get_by_id, find_by_id, count", fault.ScriptError, 1, 1},
+		"a write of a read-only entity":   {"SDK.Entities.Log.updateByQuery({}, {})", "AttributeError: Log is read-only: it has no updateByQuery", fault.ScriptError, 1, 1},
+		"an unknown member of Out":        {"SDK.Out.answr(1)", "AttributeError: SDK.Out has no 'answr'; did you mean 'answer'? It has answer, emit, error, file, info, progress, warn, warning", fault.ScriptError, 1, 1},
 		"a limit, even caught":            {"try:\n    SDK.Entities.Todo.create({})\nexcept BaseException:\n    pass\nresult = 1", "too many calls", fault.SDKCallsExceeded, 2, 5},
 		"a status":                        {"import sys\nsys.exit(3)", "the script ended with the status 3", fault.ScriptError, 0, 0},
 		"bytes":                           {"b'x'", "the result is not JSON: bytes are not JSON", fault.ScriptError, 0, 0},
@@ -176,6 +179,16 @@ func TestFunctionsAtExit(t *testing.T) {
 			require.Equal(t, c.result, string(r.Result))
 			require.Equal(t, c.logs, h.logs)
 		})
+	}
+}
+
+// A file that is not there may be on the machine, which scripts do not see.
+func TestFilesOfTheMachine(t *testing.T) {
+	t.Parallel()
+	for code, confined := range map[string]bool{"open('/etc/none')": true, "open('/workspace/none')": false, "open('none')": false} {
+		r, _ := execute(t, job(code))
+		require.NotNil(t, r.Fault, code)
+		require.Equal(t, confined, strings.Contains(r.Fault.Hint, "no file outside /workspace"), "%s: %+v", code, r.Fault)
 	}
 }
 

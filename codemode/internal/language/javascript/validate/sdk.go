@@ -184,6 +184,12 @@ func (m *members) upstream(name string, at file.Idx) (value, string, func()) {
 	}
 }
 
+// unconfigured are the members of SDK that an app has once somebody configures what is below them.
+var unconfigured = map[string]string{
+	"Servers": "no MCP server is configured here, or none for this caller: name servers under upstreams in koan.yaml, or with --mcp-config",
+	"Actions": "there are no actions here, or none for this caller: they are files in the folder actions.dir, or Go of the app",
+}
+
 func (m *members) sdkMember(name string, at file.Idx) (value, string, func()) {
 	subject := "SDK." + name
 	switch name {
@@ -216,6 +222,10 @@ func (m *members) sdkMember(name string, at file.Idx) (value, string, func()) {
 		}
 		if below != "" {
 			m.fail(at, subject, wire.DiagnosticUnknownDomain, "SDK has no member "+quote(name)+didYouMean(below), "Write "+below+".")
+			return
+		}
+		if why := unconfigured[name]; why != "" {
+			m.fail(at, subject, wire.DiagnosticUnknownDomain, why, availableNames(known))
 			return
 		}
 		m.fail(at, subject, wire.DiagnosticUnknownDomain, "SDK has no member "+quote(name)+fault.DidYouMean(name, known), availableNames(known))

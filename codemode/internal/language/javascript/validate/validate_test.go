@@ -127,6 +127,8 @@ func TestFindings(t *testing.T) {
 		{"global by globalThis", "globalThis.process.exit()", wire.DiagnosticForbiddenGlobal, 1, 12, "process"},
 		{"global of another runtime", "new AbortController()", wire.DiagnosticForbiddenGlobal, 1, 5, "AbortController"},
 		{"CommonJS", "module.exports = 1", wire.DiagnosticForbiddenGlobal, 1, 1, "module"},
+		{"servers of an app without any", "SDK.Servers.github.create_issue({})", wire.DiagnosticUnknownDomain, 1, 5, "name servers under upstreams in koan.yaml, or with --mcp-config"},
+		{"actions of an app without any", "SDK.Actions.tidy()", wire.DiagnosticUnknownDomain, 1, 5, "they are files in the folder actions.dir"},
 		{"eval", "eval('1')", wire.DiagnosticForbiddenGlobal, 1, 1, "eval"},
 		{"new Function", "new Function('return 1')()", wire.DiagnosticForbiddenGlobal, 1, 5, "Function"},
 		{"behind top-level return", "if (SDK.args) return 1;\nSDK.Entities.Tood.all()", wire.DiagnosticUnknownEntity, 2, 14, "Todo"},

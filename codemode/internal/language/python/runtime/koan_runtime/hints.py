@@ -27,7 +27,7 @@ _MESSAGES: tuple[tuple[type[BaseException], re.Pattern[str], str], ...] = (
 
 def of_error(error: BaseException) -> str:
     """Return the hint for an error that a script did not catch, "" if there is none of its own."""
-    if isinstance(error, socket.gaierror) or (isinstance(error, OSError) and error.errno in _REFUSED):
+    if isinstance(error, socket.gaierror) or (isinstance(error, OSError) and (error.errno in _REFUSED or _elsewhere(error))):
         return _CONFINED
     if isinstance(error, OSError) and isinstance(getattr(error, "reason", None), OSError):  # urllib.error.URLError
         return of_error(error.__dict__["reason"])
@@ -39,6 +39,12 @@ def of_error(error: BaseException) -> str:
         if isinstance(error, kind) and pattern.search(text[:1000]):
             return hint
     return ""
+
+
+def _elsewhere(error: OSError) -> bool:
+    """Report whether a file was not found because scripts do not see the folder that it is in."""
+    name = error.filename
+    return error.errno == errno.ENOENT and isinstance(name, str) and name.startswith("/") and not name.startswith("/workspace")
 
 
 def of_value(v: Any) -> str:

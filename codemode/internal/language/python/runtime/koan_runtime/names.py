@@ -43,3 +43,11 @@ def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     if not near:
         near = [k for k in names if snake(k) == snake(name) or k.lower() == name.lower()][:1]
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def it_has(name: str, known: Iterable[str], most: int = 40, has: str = "it has") -> str:
+    """Return the end of a message that names what is near, and what there is."""
+    names = [str(k) for k in known]
+    listed = ", ".join(names[:most]) or "nothing"
+    near = did_you_mean(name, names)
+    return f"{near} {has.capitalize()} {listed}" if near else f"; {has} {listed}"

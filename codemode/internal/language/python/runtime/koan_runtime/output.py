@@ -12,6 +12,7 @@ from typing import Any
 from . import jsontext, rows
 from .channel import Kind
 from .encoding import Encoder, NotJSON
+from .names import it_has
 from .session import Session
 from .tape import clock
 
@@ -133,6 +134,10 @@ def flush() -> None:
 
 class Out:
     """SDK.Out."""
+
+    def __getattr__(self, name: str) -> Any:
+        known = [k for k in dir(type(self)) if not k.startswith("_")]
+        raise AttributeError(f"SDK.Out has no {name!r}{it_has(name, known)}")
 
     def __init__(self, session: Session) -> None:
         self._session = session

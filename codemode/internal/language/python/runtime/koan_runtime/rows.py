@@ -100,7 +100,6 @@ def teach_json() -> None:
 
 
 def _absent(members: dict[str, Any], name: str) -> str:
-    from .names import did_you_mean
+    from .names import it_has
 
-    known = ", ".join(list(dict.keys(members))[:20])
-    return f"the row has no member {name!r}{did_you_mean(name, dict.keys(members))}; it has {known or 'none'}"
+    return f"the row has no member {name!r}{it_has(name, dict.keys(members), 20)}"

@@ -7,7 +7,7 @@ from typing import Any
 
 from koan.errors import KoanError
 
-from .names import did_you_mean, server_module, snake
+from .names import it_has, server_module, snake
 from .output import Out
 from .rows import Row, row
 from .session import Session
@@ -28,8 +28,8 @@ class Namespace:
             return self._members["$" + name]
         if self._absent is not None and not name.startswith("__"):
             return self._absent(name)
-        known = ", ".join(list(self._members)[:40]) or "nothing"
-        raise AttributeError(f"{self._path} has no {name!r}{did_you_mean(name, self._members)}; it has {known}")
+        names = [snake(k) if isinstance(m, Method) else k for k, m in self._members.items()]
+        raise AttributeError(f"{self._path} has no {name!r}{it_has(name, names)}")
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"{self._path} cannot be changed")
@@ -86,7 +86,17 @@ def entity(session: Session, e: dict[str, Any]) -> Namespace:
     for op in e.get("ops") or []:
         for m in session.vocabulary["methods"].get(op, []):
             members[m["name"]] = Method(session, e["name"], op, m)
-    return Namespace("SDK.Entities." + e["name"], members)
+    path = "SDK.Entities." + e["name"]
+    if not e.get("readOnly"):
+        return Namespace(path, members)
+    writes = {snake(m["name"]) for methods in session.vocabulary["methods"].values() for m in methods if m["name"] not in members}
+
+    def absent(name: str) -> Any:
+        if snake(name) in writes:
+            raise AttributeError(f"{e['name']} is read-only: it has no {name}")
+        return getattr(Namespace(path, members), name)
+
+    return Namespace(path, members, absent)
 
 
 class Method:

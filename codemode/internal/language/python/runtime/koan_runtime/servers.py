@@ -16,7 +16,7 @@ from koan.errors import KoanError
 from .channel import Reply
 from .left import caller_line
 from .loop import Calls
-from .names import did_you_mean, server_module, snake, tool_function
+from .names import did_you_mean, it_has, server_module, snake, tool_function
 from .sdk import joined
 
 NAME = "servers"
@@ -47,8 +47,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if head != NAME or ("." in rest):
             return None
         if rest and rest not in self.modules:
-            known = ", ".join(sorted(self.modules)) or "none"
-            raise ModuleNotFoundError(f"No module named {fullname!r}{did_you_mean(rest, self.modules)}; there are: {known}", name=fullname)
+            raise ModuleNotFoundError(f"No module named {fullname!r}{it_has(rest, sorted(self.modules), has='there are')}", name=fullname)
         return importlib.machinery.ModuleSpec(fullname, self, is_package=not rest)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
@@ -106,8 +105,7 @@ class ServerModule(types.ModuleType):
         if dynamic is not None:
             return dynamic(name)
         known = [k for k in self.__dict__ if not k.startswith("_")]
-        listed = ", ".join(known[:40]) or "nothing"
-        raise AttributeError(f"module {self.__name__!r} has no function {name!r}{did_you_mean(name, known)}; it has {listed}")
+        raise AttributeError(f"module {self.__name__!r} has no function {name!r}{it_has(name, known)}")
 
 
 def fill(module: types.ModuleType, calls: Calls, server: dict[str, Any]) -> None:
