@@ -41,18 +41,23 @@ export class Session {
 
   /** input returns the JSON of a call's input. */
   input(members) {
-    let raw;
-    try {
-      raw = input(members);
-    } catch (e) {
-      if (!(e instanceof NotData)) throw e;
-      throw this.error("invalid_payload", e.message, { hint: e.hint, path: e.path, details: [{ path: e.path, message: e.message, expected: "JSON data", received: e.received }] });
-    }
+    const raw = this.checked(() => input(members));
     const most = this.limits.maxCallBytes;
     if (raw.length > most) {
       throw this.error("call_too_large", `the arguments of this call are larger than ${most} bytes`, { hint: "Send less in one call: fewer rows, or less in each." });
     }
     return raw;
+  }
+
+  /** checked returns what make does; where that is NotData, a call's input is the fault. */
+  checked(make) {
+    try {
+      return make();
+    } catch (e) {
+      if (!(e instanceof NotData)) throw e;
+      const { message, path, expected, received } = e;
+      throw this.error("invalid_payload", message, { hint: e.hint, path, details: [{ path, message, expected, received }] });
+    }
   }
 
   /** output returns what a call returned, or throws its fault; a fault that ends the run ends it here. */
@@ -113,13 +118,13 @@ export class Session {
   /** faultOf returns the fault of what a script threw and nothing caught. */
   faultOf(thrown) {
     let fault;
-    if (thrown instanceof KoanError) {
+    if (thrown instanceof KoanError && thrown.code !== "javascript_error" && this.vocabulary.faults[thrown.code] !== undefined) {
       fault = this.#known(thrown);
     } else {
       const message = describe(thrown);
-      fault = /Array buffer allocation failed/.test(message) ? this.fault("memory_exceeded", memoryMessage(this.limits)) : this.fault("javascript_error", message);
+      fault = /Array buffer allocation failed/.test(message) ? this.fault("memory_exceeded", memoryMessage(this.limits), { details: { limitBytes: this.limits.memoryBytes } }) : this.fault("javascript_error", message);
       const details = this.#details(thrown);
-      if (Object.keys(details).length > 0) fault.details = details;
+      if (fault.details === undefined && Object.keys(details).length > 0) fault.details = details;
     }
     if (!fault.line) this.#locate(fault, thrown);
     if (fault.code === "javascript_error") this.explain?.(fault);
@@ -127,8 +132,7 @@ export class Session {
   }
 
   #known(e) {
-    const entry = this.vocabulary.faults[e.code];
-    const code = entry === undefined ? "javascript_error" : e.code;
+    const { code } = e;
     const retry = ["safe", "fix", "never"].includes(e.retry) ? e.retry : this.vocabulary.faults[code].retry;
     const fault = { code, message: String(e.message), hint: String(e.hint || this.vocabulary.faults[code].hint), retry, path: e.path === undefined ? undefined : String(e.path), details: e.details };
     if (e.at) Object.assign(fault, e.at);
