@@ -23,6 +23,7 @@ export class Session {
   columns = null; // maps positions in the module to the script's (Program)
   explain = null; // what a check says about the script (check.mjs)
   #ended = false;
+  #paths = new WeakMap(); // of the faults of errors: an error names the first of several problems, a fault none of them
 
   constructor(channel, job, bindings, vocabulary, exit) {
     this.channel = channel;
@@ -91,6 +92,7 @@ export class Session {
     }
     const first = Array.isArray(fault.details) && fault.code === "invalid_payload" ? fault.details[0] : undefined;
     const e = new (classes[name] ?? KoanError)(fault.message, { ...fault, ...(tool && first ? { path: first.path, expected: first.expected, received: first.received } : {}), ...tool });
+    this.#paths.set(e, fault.path);
     if (fault.line) e.at = { line: fault.line, column: fault.column };
     return e;
   }
@@ -133,8 +135,9 @@ export class Session {
 
   #known(e) {
     const { code } = e;
+    const path = this.#paths.has(e) ? this.#paths.get(e) : e.path;
     const retry = ["safe", "fix", "never"].includes(e.retry) ? e.retry : this.vocabulary.faults[code].retry;
-    const fault = { code, message: String(e.message), hint: String(e.hint || this.vocabulary.faults[code].hint), retry, path: e.path === undefined ? undefined : String(e.path), details: e.details };
+    const fault = { code, message: String(e.message), hint: String(e.hint || this.vocabulary.faults[code].hint), retry, path: path === undefined || path === null ? undefined : String(path), details: e.details };
     if (e.at) Object.assign(fault, e.at);
     if (fault.line) fault.source = this.#source(fault.line);
     return fault;
