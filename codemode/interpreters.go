@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/koan-go/koan/codemode/internal/language/cell"
 	"github.com/koan-go/koan/codemode/internal/language/node"
@@ -25,6 +26,10 @@ type interpreter struct {
 	limits   atomic.Pointer[limits] // of processes that are started from now on
 }
 
+// pythonGrace is how long Python may take to stop a script at its limit itself, since then the fault names the line: its
+// timer and the kernel's account of its time are as coarse as the kernel's ticks.
+const pythonGrace = 100 * time.Millisecond
+
 // machineLanguages are those that a program of the machine runs, with what starts it: a process for each script, or one
 // for each caller that forks.
 var machineLanguages = map[string]func(x *interpreter, l limits) (sandbox.Options, error){
@@ -34,7 +39,7 @@ var machineLanguages = map[string]func(x *interpreter, l limits) (sandbox.Option
 			return sandbox.Options{}, err
 		}
 		x.program = found
-		return sandbox.Options{PoolSize: 1, Fresh: l.fresh, Interpreter: &sandbox.Interpreter{
+		return sandbox.Options{PoolSize: 1, Fresh: l.fresh, KillGrace: pythonGrace, Interpreter: &sandbox.Interpreter{
 			Args: func() []string { return found.Arguments(l.pythonModules) }, Forks: true,
 		}}, nil
 	},

@@ -67,7 +67,7 @@ func TestNodeIsValidated(t *testing.T) {
 		"syntax":             {"const x = (", "parse"},
 		"an unknown entity":  {"SDK.Entities.Nota.all()", "unknown_entity"},
 		"an unknown method":  {"SDK.Entities.Note.colection()", "unknown_method"},
-		"an unknown option":  {"SDK.Entities.Note.collection({ pagesize: 3 })", "invalid_argument"},
+		"an unknown option":  {"SDK.Entities.Note.collection({ pagesize: 3 })", "unknown_option"},
 		"an unknown server":  {"import x from './servers/nobody/index.js'", "unknown_module"},
 		"no such function":   {"import { sent } from './servers/mail/index.js'", "unknown_export"},
 		"an unknown package": {"import _ from 'lodash'", "unknown_module"},

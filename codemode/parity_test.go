@@ -1,11 +1,13 @@
 package codemode_test
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/tests/needs"
 )
@@ -54,6 +56,7 @@ var pairs = map[string]struct {
 	"a declared result":      {javascript: "const result = 5;", python: "result = 5"},
 	"all of several":         {javascript: "import {send} from '@codemode/servers/mail'; await Promise.all([send({from: 'a'}), send({from: 'b'})])", python: "import servers.mail as mail\nawait asyncio.gather(mail.send({'from': 'a'}), mail.send({'from': 'b'}))", fails: fault.InvalidPayload},
 	"a group of tasks":       {javascript: "import {send} from '@codemode/servers/mail'; await Promise.all([send({from: 'b'})])", python: "import servers.mail as mail\nasync with asyncio.TaskGroup() as g:\n    g.create_task(mail.send({'from': 'b'}))", fails: fault.InvalidPayload},
+	"two problems":           {javascript: "import {send} from './servers/mail/index.js'; await send({from: 'a', of: 'b'})", python: "import servers.mail as mail\nawait mail.send({'from': 'a', 'of': 'b'})", fails: fault.InvalidPayload},
 	"each of several":        {javascript: "import {send} from '@codemode/servers/mail'; (await Promise.allSettled([send({from: 'a'}), send({from: 'b'})])).map((s) => s.status === 'fulfilled')", python: "import servers.mail as mail\n[not isinstance(r, KoanError) for r in await asyncio.gather(mail.send({'from': 'a'}), mail.send({'from': 'b'}), return_exceptions=True)]"},
 	"an error nothing saw":   {javascript: "import {send} from '@codemode/servers/mail'; send({from: 'b'}).then((x) => x); await new Promise((r) => setTimeout(r, 20)); globalThis.result = 1", python: "import servers.mail as mail\nt = asyncio.create_task(mail.send({'from': 'b'}))\nawait asyncio.sleep(0.02)\nresult = 1", fails: fault.InvalidPayload},
 	"the class of an error":  {javascript: "let c; try { SDK.Entities.Note.getById('none') } catch (e) { c = e.constructor.name } c", python: "try:\n    SDK.Entities.Note.getById('none')\nexcept KoanError as e:\n    c = type(e).__name__\nc"},
@@ -64,6 +67,9 @@ var pairs = map[string]struct {
 	"a circle":               {javascript: "const a = {}; a.a = a; SDK.Entities.Note.collection({filter: a}).items.length", python: "a = {}\na['a'] = a\nSDK.Entities.Note.collection(filter=a).items", fails: fault.InvalidPayload},
 	"keys with slashes":      {javascript: "({'a/b': {'~c': 1}})", python: "{'a/b': {'~c': 1}}"},
 	"a changed json":         {javascript: "JSON.stringify = () => 'x'; JSON.parse = () => 'y'; globalThis.result = SDK.Entities.Note.page(1, 10).totalCount", python: "import json\njson.dumps = json.loads = lambda *a, **k: 'x'\nresult = SDK.Entities.Note.page(1, 10).totalCount"},
+	"methods of each":        {javascript: "SDK.Entities.Note.each().map((n, i) => n.id + i).take(2).toArray()", python: "[n.id + str(i) for i, n in enumerate(SDK.Entities.Note.each())][:2]"},
+	"an own fault":           {javascript: "import {KoanError} from '@codemode/errors'; throw new KoanError('m', {code: 'conflict', path: '/x', details: [1]})", python: "raise KoanError('m', code='conflict', path='/x', details=[1])", fails: fault.Conflict},
+	"an own class of faults": {javascript: "import {CodemodeError} from '@codemode/errors'; class Mine extends CodemodeError {} throw new Mine('m', {code: 'not_found', retry: 'safe'})", python: "from koan.errors import CodemodeError\nclass Mine(CodemodeError): ...\nraise Mine('m', code='not_found', retry='safe')", fails: fault.NotFound},
 	"large integers":         {javascript: "globalThis.result = [9007199254740993n]", python: "result = [9007199254740993]"},
 }
 
@@ -85,6 +91,93 @@ func TestLanguagesAgree(t *testing.T) {
 				require.Equal(t, one, notes, language)
 			}
 		})
+	}
+}
+
+// refusals are mistakes that each language says of in its own words, with the same code, path and class of retry.
+var refusals = map[string]struct {
+	javascript, python string
+	code               fault.Code
+}{
+	"an argument and an option":    {"SDK.Entities.Note.firstPage(2, {pageSize: 3})", "SDK.Entities.Note.firstPage(2, {'pageSize': 3})", fault.InvalidPayload},
+	"two arguments and an option":  {"SDK.Entities.Note.page(1, 2, {page: 3})", "SDK.Entities.Note.page(1, 2, page=3)", fault.InvalidPayload},
+	"what the method sets":         {"SDK.Entities.Note.firstPage({page: 3})", "SDK.Entities.Note.firstPage(page=3)", fault.InvalidPayload},
+	"a page of all":                {"SDK.Entities.Note.all({page: 1})", "SDK.Entities.Note.all(page=1)", fault.InvalidPayload},
+	"a page of each":               {"[...SDK.Entities.Note.each({page: 2})]", "list(SDK.Entities.Note.each(page=2))", fault.InvalidPayload},
+	"a list as options":            {"SDK.Entities.Note.collection([])", "SDK.Entities.Note.collection([])", fault.InvalidPayload},
+	"a number as options":          {"SDK.Entities.Note.collection(5)", "SDK.Entities.Note.collection(5)", fault.InvalidPayload},
+	"a set as options":             {"SDK.Entities.Note.collection(new Set())", "SDK.Entities.Note.collection(set())", fault.InvalidPayload},
+	"a function as options":        {"SDK.Entities.Note.collection(() => 1)", "SDK.Entities.Note.collection(lambda: 1)", fault.InvalidPayload},
+	"a number as an input":         {"SDK.Mail.send(5)", "SDK.Mail.send(5)", fault.InvalidPayload},
+	"null as an input":             {"SDK.Mail.send(null)", "SDK.Mail.send(None)", fault.InvalidPayload},
+	"a text as an input":           {"SDK.Mail.send('x')", "SDK.Mail.send('x')", fault.InvalidPayload},
+	"a number to a module":         {"import {send} from './servers/mail/index.js'; await send(5)", "from servers.mail import send\nawait send(5)", fault.InvalidPayload},
+	"a server that is not there":   {"import * as nope from './servers/nope/index.js'", "import servers.nope", fault.ServerNotFound},
+	"one of a name":                {"import nope from '@codemode/servers/nope'", "from servers import nope", fault.ServerNotFound},
+	"a function that is not there": {"import {nope} from './servers/mail/index.js'", "from servers.mail import nope", fault.ToolNotFound},
+	"a module that is not there":   {"import nope from 'nope'", "import nope", fault.CapabilityUnsupported},
+	"a class that is not there":    {"import {Nope} from '@codemode/errors'", "from koan.errors import Nope", fault.CapabilityUnsupported},
+}
+
+func TestLanguagesRefuseTheSame(t *testing.T) {
+	t.Parallel()
+	needs.Program(t, "python3")
+	h := newHouse(t, map[string]any{"confined": true, "codeMode.node": needs.ScriptNode(t), "codeMode.languages": []string{"javascript", "python", "node"}})
+	for name, c := range refusals {
+		t.Run(name, func(t *testing.T) {
+			js := h.run(c.javascript).fails(t, c.code)
+			for language, code := range map[string]string{"node": c.javascript, "python": c.python} {
+				f := h.run(code, in{"language": language}).fails(t, c.code)
+				require.Equal(t, js.Path, f.Path, language)
+				require.Equal(t, js.Retry, f.Retry, language)
+				require.NotEmpty(t, f.Hint, language)
+				require.NotZero(t, f.Line, language)
+				if c.code == fault.InvalidPayload && language == "node" {
+					require.Equal(t, js.Message, f.Message)
+				}
+			}
+		})
+	}
+}
+
+// What a check finds in one language it finds in the others.
+func TestLanguagesFindTheSame(t *testing.T) {
+	t.Parallel()
+	needs.Program(t, "python3")
+	h := newHouse(t, map[string]any{"confined": true, "codeMode.node": needs.ScriptNode(t), "codeMode.languages": []string{"javascript", "python", "node"}})
+	codes := func(language, code string) (found []string) {
+		r := h.call(context.Background(), "validate", in{"code": code, "language": language})
+		require.NoError(t, r.err)
+		var all []struct{ Code string }
+		if raw := r.raw["diagnostics"]; raw != nil {
+			require.NoError(t, json.Unmarshal(raw, &all), code)
+		}
+		for _, d := range all {
+			found = append(found, d.Code)
+		}
+		return found
+	}
+	for name, c := range map[string]struct{ javascript, python, finding string }{
+		"an argument and an option":   {"SDK.Entities.Note.firstPage(2, {pageSize: 3})", "SDK.Entities.Note.firstPage(2, pageSize=3)", wire.DiagnosticInvalidArgument},
+		"a page of all":               {"SDK.Entities.Note.all({page: 1})", "SDK.Entities.Note.all(page=1)", wire.DiagnosticInvalidArgument},
+		"a list as options":           {"SDK.Entities.Note.collection([])", "SDK.Entities.Note.collection([])", wire.DiagnosticInvalidArgument},
+		"a number as an input":        {"SDK.Mail.send(5)", "SDK.Mail.send(5)", wire.DiagnosticInvalidArgument},
+		"null as an input":            {"SDK.Mail.send(null)", "SDK.Mail.send(None)", wire.DiagnosticInvalidArgument},
+		"an unknown option":           {"SDK.Entities.Note.collection({pagesize: 1})", "SDK.Entities.Note.collection(pagesize=1)", wire.DiagnosticUnknownOption},
+		"an unknown package":          {"import x from 'nope'", "import nope", wire.DiagnosticUnknownModule},
+		"an unknown class":            {"import {Nope} from '@codemode/errors'", "from koan.errors import Nope", wire.DiagnosticUnknownExport},
+		"an unknown package, of some": {"import x from 'nope'", "from nope.more import a, b", wire.DiagnosticUnknownModule},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, []string{c.finding}, codes("javascript", c.javascript))
+			require.Equal(t, []string{c.finding}, codes("node", c.javascript))
+			require.Equal(t, []string{c.finding}, codes("python", c.python))
+		})
+	}
+	for _, valid := range []string{
+		"try:\n    import numpy\nexcept ImportError:\n    pass", "import os.path, xml.dom.minidom\nfrom . import a", "from servers import *\nfrom servers.mail import *\nfrom koan.errors import *", "from koan import SDK",
+	} {
+		require.Empty(t, codes("python", valid), valid)
 	}
 }
 

@@ -80,7 +80,7 @@ func TestPythonIsValidated(t *testing.T) {
 		"syntax":            {"x = (", "parse"},
 		"an unknown entity": {"SDK.Entities.Nota.all()", "unknown_entity"},
 		"an unknown method": {"SDK.Entities.Note.colection()", "unknown_method"},
-		"an unknown option": {"SDK.Entities.Note.collection(pagesize=3)", "invalid_argument"},
+		"an unknown option": {"SDK.Entities.Note.collection(pagesize=3)", "unknown_option"},
 		"an unknown server": {"import servers.nobody", "unknown_module"},
 		"no such function":  {"from servers.mail import sent", "unknown_export"},
 		"a needless await":  {"x = await SDK.Entities.Note.all()", "invalid_argument"},
@@ -99,9 +99,9 @@ func TestPythonIsValidated(t *testing.T) {
 		"one of the whole result":        {"import servers.mail\nawait servers.mail.raw.send(to=3)", "invalid_argument"},
 		"a literal beside another value": {"SDK.Mail.send({'to': 3, **SDK.args})", "invalid_argument"},
 		"a value that a run knows":       {"SDK.Mail.send(to=str(SDK.args))\nSDK.Mail.send({'to': SDK.args.to})", ""},
-		"an entity's tool":               {"await servers.koan.note_collection(filtr={})", "invalid_argument"},
+		"an entity's tool":               {"await servers.koan.note_collection(filtr={})", "unknown_option"},
 		"a member with a run's value":    {"SDK.Mail.send(to='x', cc=SDK.args.cc)", "invalid_argument"},
-		"an id that a run knows":         {"SDK.Entities.Note.get_by_id(SDK.args.id, sett='x')", "invalid_argument"},
+		"an id that a run knows":         {"SDK.Entities.Note.get_by_id(SDK.args.id, sett='x')", "unknown_option"},
 		"a set that a run knows":         {"SDK.Entities.Note.all(SDK.args.set)\nSDK.Entities.Note.all(set=SDK.args.set)", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -242,6 +242,20 @@ func TestPythonThatIsNotThere(t *testing.T) {
 		require.ErrorContains(t, err, want)
 		require.Contains(t, fault.From(err).Hint, "codeMode.python")
 	}
+}
+
+// A script that computes for too long stops itself, so that its fault has the line.
+func TestPythonSaysWhereItsTimeEnded(t *testing.T) {
+	t.Parallel()
+	h := newPythonHouse(t, map[string]any{"sandbox.cpuMs": 200})
+	for range 8 {
+		f := h.run("\nwhile True: pass", in{"language": "python"}).fails(t, fault.Timeout)
+		require.Equal(t, 2, f.Line)
+		require.Equal(t, map[string]any{"limit": "cpu", "limitMs": 200.0}, f.Details)
+	}
+	f := h.run("a = []\nwhile True: a.append(bytearray(1 << 20))", in{"language": "python"}).fails(t, fault.MemoryExceeded)
+	require.Equal(t, 2, f.Line)
+	require.Equal(t, map[string]any{"limitBytes": float64(64 << 20)}, f.Details)
 }
 
 func TestPythonIsTheDefault(t *testing.T) {

@@ -17,6 +17,12 @@ type forked struct {
 	cpuBase time.Duration // that it used before it had the script
 }
 
+// children are the processes that a worker has forked: none where it runs scripts itself.
+type children struct {
+	next *forked // waits for the next script; nil while that runs
+	ran  int     // the process ID of the last script's
+}
+
 // errNoScript means that no process of a worker waits for the next script, or more than one.
 var errNoScript = errors.New("sandbox: the worker runs the script in no process of its own")
 
@@ -34,13 +40,13 @@ func (p *process) awaitNext() error {
 		if err != nil { // nobody could measure it
 			return err
 		}
-		if len(found) == 1 && found[0] != p.forked {
+		if len(found) == 1 && found[0] != p.ran {
 			used, _ := worker.ProcessCPU(found[0])
 			p.next = &forked{found[0], newMeter(found[0]), used}
 			return nil
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("%w: %d are there, %v is left", errNoScript, len(found), slices.Contains(found, p.forked))
+			return fmt.Errorf("%w: %d are there, %v is left", errNoScript, len(found), slices.Contains(found, p.ran))
 		}
 	}
 }
@@ -49,7 +55,7 @@ func (p *process) awaitNext() error {
 func (e *execution) follow() {
 	if e.next != nil {
 		e.script.Store(e.next)
-		e.forked, e.next = e.next.pid, nil
+		e.ran, e.next = e.next.pid, nil
 	}
 }
 

@@ -49,8 +49,7 @@ type process struct {
 	base      int64  // resident bytes without a job
 	exited    chan struct{}
 	meter     *meter
-	next      *forked // the process that waits for the next script; nil while it runs, and where the worker itself runs scripts
-	forked    int     // the process ID of the last script
+	children
 	// interpreter is what the worker has become; nil for one of this build
 	interpreter *Interpreter
 	use

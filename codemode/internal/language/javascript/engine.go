@@ -136,6 +136,18 @@ func member(v goja.Value, name string) goja.Value {
 	return goja.Undefined()
 }
 
+// isKoanError reports whether an object is a KoanError. Looking may run the traps of a proxy.
+func (js *engine) isKoanError(o *goja.Object) bool {
+	p := o.Prototype()
+	for n := 0; p != nil && n < maxPrototypes; n++ {
+		if p == js.base.errors.koanProto {
+			return true
+		}
+		p = p.Prototype()
+	}
+	return false
+}
+
 func ownMember(o *goja.Object, name string) (goja.Value, bool) {
 	for _, k := range o.GetOwnPropertyNames() {
 		if k == name {

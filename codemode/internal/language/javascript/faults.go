@@ -16,6 +16,9 @@ import (
 // maxMessage is the maximum length of the message of a thrown value, in UTF-16 code units.
 const maxMessage = 2000
 
+// maxOwnDetails is the maximum length of the JSON of the details that a script gives to an error of its own.
+const maxOwnDetails = 16 << 10
+
 // faults turns faults into errors of the script, and what ends a script into a fault.
 type faults struct {
 	js        *engine
@@ -136,6 +139,9 @@ func (fs *faults) faultOfValue(v goja.Value, stack []goja.StackFrame) *fault.Fau
 			fs.hints.advise(f, by)
 			return f
 		}
+		if f := fs.ownFault(o); f != nil {
+			return fs.positions.locate(f, stack)
+		}
 	}
 	var message string
 	if err := fs.js.guard(func() { message = fs.js.describe(v) }); err != nil {
@@ -157,6 +163,34 @@ func (fs *faults) faultOfValue(v goja.Value, stack []goja.StackFrame) *fault.Fau
 	}
 	fs.addDetails(f, v, stack)
 	fs.aboutInput(f, v)
+	return f
+}
+
+// ownFault returns the fault that a KoanError of the script's own making stands for, nil if it is none with a code of
+// the registry.
+func (fs *faults) ownFault(o *goja.Object) *fault.Fault {
+	var f *fault.Fault
+	err := fs.js.guard(func() {
+		if !fs.js.isKoanError(o) {
+			return
+		}
+		code := fault.Code(property(o, "code"))
+		if _, ok := fault.Lookup(code); !ok || code == fault.JavaScriptError {
+			return
+		}
+		f = fault.New(code, property(o, "message")).WithPath(property(o, "path"))
+		f.Hint = cmp.Or(property(o, "hint"), f.Hint)
+		if retry := fault.Retry(property(o, "retry")); retry == fault.Safe || retry == fault.Fix || retry == fault.Never {
+			f.Retry = retry
+		}
+		text, err := fs.js.base.stringify(goja.Undefined(), o.Get("details"))
+		if raw, ok := text.(goja.String); err == nil && ok && raw.Length() <= maxOwnDetails {
+			f.Details = json.RawMessage(raw.String())
+		}
+	})
+	if err != nil && uncatchable(err) {
+		return fs.faultOf(err)
+	}
 	return f
 }
 

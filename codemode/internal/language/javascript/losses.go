@@ -126,7 +126,7 @@ const (
 	checkSource   = "Check what it was computed from; null says that there is no value."
 	spreadIt      = "Spread it into a plain object, {...x}, and add what a spread leaves out: members of its class or prototype."
 	asyncIterator = "Symbol.asyncIterator"
-	// maxPrototypes bounds the search for %IteratorPrototype%.
+	// maxPrototypes bounds the search for a prototype.
 	maxPrototypes = 8
 )
 

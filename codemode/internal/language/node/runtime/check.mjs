@@ -4,7 +4,7 @@ import { Status } from "./channel.mjs";
 import { input, NotData } from "./encoding.mjs";
 import { didYouMean } from "./names.mjs";
 import { parse, ScriptError, unfenced } from "./program.mjs";
-import { inputOf } from "./sdk.mjs";
+import { inputOf, joined } from "./sdk.mjs";
 import { problemsOf } from "./imports.mjs";
 import { Servers } from "./servers.mjs";
 
@@ -119,7 +119,8 @@ class Checker {
     if (at?.operation === undefined) return;
     let body;
     try {
-      body = input(inputOf(at.spec, node.arguments.map((a) => this.#literal(a))).given);
+      const args = node.arguments.map((a) => this.#literal(a));
+      body = input(at.spec ? inputOf(at.spec, args).given : joined(at.leading, args));
     } catch (e) {
       if (e === OTHER) return;
       this.add(node, "invalid_argument", e.message, e instanceof NotData ? e.hint : "", e instanceof NotData ? e.path : "");
@@ -129,7 +130,7 @@ class Checker {
     if (reply.status === Status.OK) return;
     const fault = JSON.parse(reply.body);
     const details = Array.isArray(fault.details) && fault.details.length > 0 ? fault.details : [{ path: fault.path ?? "", message: fault.message }];
-    for (const d of details.slice(0, MOST_DETAILS)) this.add(node, codeOf(fault.code, d.message), d.message, fault.hint, d.path ?? "");
+    for (const d of details.slice(0, MOST_DETAILS)) this.add(node, codeOf(at.operation, fault.code, d), d.message, fault.hint, d.path ?? "");
   }
 
   /** #literal returns the value of an expression that is one, or throws OTHER. */
@@ -168,10 +169,11 @@ const OTHER = Symbol("not literal");
 function describe(session) {
   const { bindings, vocabulary } = session;
   const leaf = (names) => Object.fromEntries(names.map((n) => [n, {}]));
+  const calls = (functions) => Object.fromEntries((functions ?? []).map((f) => [f.name, { operation: f.id, leading: f.leading }]));
   const domain = (d) => ({
     code: "unknown_method",
     open: Boolean(d.any),
-    members: { ...leaf(d.functions?.map((f) => f.name) ?? []), $call: {}, ...Object.fromEntries((d.groups ?? []).map((g) => [g.name, { code: "unknown_method", members: leaf(g.functions.map((f) => f.name)) }])) },
+    members: { ...calls(d.functions), $call: {}, ...Object.fromEntries((d.groups ?? []).map((g) => [g.name, { code: "unknown_method", members: calls(g.functions) }])) },
   });
   const entities = Object.fromEntries((bindings.entities ?? []).map((e) => {
     const members = {};
@@ -193,8 +195,9 @@ function describe(session) {
 }
 
 /** codeOf returns the code of a diagnostic for what an operation rejects. */
-function codeOf(code, message) {
+function codeOf(operation, code, { message, path = "" }) {
   if (code === "unknown_set") return code;
+  if (operation.startsWith("koan::") && /^\/[^/]+$/.test(path) && /^(?:unknown |there is no )/.test(message)) return "unknown_option";
   if (/unknown|\bno /.test(message)) {
     for (const [text, name] of [["operator", "unknown_operator"], ["relationship", "unknown_relationship"], ["field", "unknown_field"], ["unknown member", "unknown_option"]]) {
       if (message.includes(text)) return name;

@@ -18,12 +18,19 @@ function beyond(n) {
 
 /** NotData says why a value of an input is not JSON, and where in the whole it is. */
 export class NotData extends Error {
-  constructor(why, hint, path, received) {
+  constructor(why, hint, path, received, expected = received === undefined ? undefined : "JSON data") {
     super(why);
     this.hint = hint;
     this.path = path;
     this.received = received;
+    this.expected = expected;
   }
+}
+
+/** kindOf names what a value is. */
+export function kindOf(v) {
+  if (isArray(v)) return "Array";
+  return typeof v === "object" ? "Object" : typeof v;
 }
 
 /** plain returns the JSON of data of our own. */
@@ -63,7 +70,7 @@ function part(v, path, open) {
     case "symbol":
       throw new NotData("a symbol is not data", "Give a string.", path, "symbol");
     case "function":
-      throw new NotData("a function is not data", 'Give the value; in a filter use operators, such as {name: {$icontains: "milk"}}.', path, "function");
+      throw new NotData(...lossOf(v).slice(0, 2), path, "function");
     case "undefined":
       if (/^\/filter\//.test(path)) throw new NotData("undefined is not a condition", "Leave the member out to ask for nothing, or compare with null.", path, "undefined");
       return undefined;
@@ -104,7 +111,8 @@ function composite(v, path, open) {
 const spreadIt = "Spread it into a plain object, {...x}, and add what a spread leaves out: members of its class or prototype.";
 
 /** lossOf returns why the JSON of an object lacks content, what to write instead, and its kind. */
-function lossOf(v) {
+export function lossOf(v) {
+  if (typeof v === "function") return ["a function is not data", 'Give the value; in a filter use operators, such as {name: {$icontains: "milk"}}.'];
   const emptied = emptiedAs(v);
   if (emptied) return [`${emptied[0]} is not data`, emptied[1]];
   if (types.isRegExp(v)) return ["a regular expression is not data", "Filter texts with $contains, $icontains, $startsWith or $endsWith.", "RegExp"];

@@ -6,7 +6,7 @@ export class KoanError extends Error {
     super(message);
     this.code = members.code ?? "javascript_error";
     this.hint = members.hint ?? "";
-    this.retry = members.retry ?? "fix";
+    this.retry = members.retry ?? ""; // "" is that of the code
     for (const name of ["path", "details", "serverId", "toolName", "exportName", "expected", "received"]) {
       if (members[name] !== undefined && members[name] !== null && members[name] !== "") this[name] = members[name];
     }

@@ -1,8 +1,15 @@
 // SDK: entities, plugins, upstream servers. What methods do is data, which the host gives (package bind in Go).
 
+import { types } from "node:util";
+
+import { kindOf, lossOf, NotData } from "./encoding.mjs";
 import { KoanError } from "./errors.mjs";
+import { Items } from "./items.mjs";
 import { outOf } from "./output.mjs";
 import { didYouMean } from "./names.mjs";
+
+/** OPTIONS is what the options of a method are. */
+const OPTIONS = "object or string";
 
 /** build returns SDK for a script. */
 export function build(session) {
@@ -36,10 +43,10 @@ function entity(session, e) {
 /** method returns a method that calls one operation of an entity. */
 function method(session, operation, spec) {
   const call = (...args) => {
-    const { given, bareSet } = inputOf(spec, args);
+    const { given, bareSet } = session.checked(() => inputOf(spec, args));
     if (spec.walks) {
       const walk = pages(session, operation, given, spec.returns === "list");
-      return spec.returns === "iterator" ? walk : all(session, walk);
+      return spec.returns === "iterator" ? new Items(walk) : all(session, walk);
     }
     let out;
     try {
@@ -57,21 +64,45 @@ function method(session, operation, spec) {
   return call;
 }
 
-/** inputOf returns the input of the call that arguments mean, and whether a bare string was the set. */
+/** inputOf returns the input of the call that arguments mean, and whether a bare string was the set; NotData if they mean none. */
 export function inputOf(spec, args) {
   const names = spec.arguments ?? [];
   const given = Object.fromEntries(spec.fixed ?? []);
   let positional = args.slice(0, names.length);
   let options = args[names.length];
   if (spec.loneSet && args.length === 1 && typeof args[0] === "string") [options, positional] = [args[0], []];
-  else if (spec.loose && options === undefined && positional.length === names.length && typeof positional[names.length - 1] === "object") options = positional.pop();
-  positional.forEach((v, i) => {
-    if (v !== undefined) given[names[i]] = v;
-  });
-  if (typeof options === "string") given.set = options;
-  else if (typeof options === "object" && options !== null) Object.assign(given, options);
-  else if (options !== undefined && options !== null) throw new TypeError(`the options of ${spec.name} are an object, not a ${typeof options}`);
+  else if (spec.loose && options === undefined && positional.length === names.length && isObject(positional[names.length - 1])) options = positional.pop();
+  positional.forEach((v, i) => put(given, names[i], v));
+  for (const [name, v] of Object.entries(membersOf(options))) put(given, name, v);
+  if (spec.walks && (given.cursor ?? null) === null && given.page !== undefined) throw twice("page");
   return { given, bareSet: typeof options === "string" };
+}
+
+function isObject(v) {
+  return (typeof v === "object" && v !== null) || typeof v === "function";
+}
+
+/** put adds a member unless it is undefined. */
+function put(given, name, v) {
+  if (v === undefined) return;
+  if (name in given) throw twice(name);
+  Object.defineProperty(given, name, { __proto__: null, value: v, enumerable: true });
+}
+
+function twice(name) {
+  return new NotData(`\`${name}\` is given twice: as an argument and among the options`, "", `/${name}`);
+}
+
+/** membersOf returns the members of an input that options are: an object's own, or a string, which names the set. */
+function membersOf(options) {
+  if (options === undefined || options === null) return {};
+  if (typeof options === "string") return { set: options };
+  const loss = isObject(options) ? lossOf(options) : null;
+  if (loss) throw new NotData(loss[0], loss[1], "", kindOf(options), OPTIONS);
+  if (!isObject(options) || types.isDate(options) || types.isBoxedPrimitive(options) || Array.isArray(options)) {
+    throw new NotData("the options are neither an object nor the name of a set", "", "", kindOf(options), OPTIONS);
+  }
+  return options;
 }
 
 /** pages goes through the items of a collection, page by page; the page is asked for when its first item is needed. */
@@ -139,17 +170,15 @@ function bindingsOf(d) {
   return (d.functions ?? []).some((f) => f.id.startsWith("upstream::"));
 }
 
-/** joined returns the input that arguments mean: one object, or the leading members and one. */
+/**
+ * joined returns the input that arguments mean: one value, or the leading members and those of one object. The host says
+ * what is wrong with a value that is no object.
+ */
 export function joined(leading, args) {
+  if (!(leading?.length > 0 && typeof args[0] === "string")) return args[0] === undefined ? {} : args[0];
   const given = {};
-  let rest = args;
-  if (leading?.length > 0 && typeof args[0] === "string") {
-    leading.forEach((name, i) => {
-      if (args[i] !== undefined) given[name] = args[i];
-    });
-    rest = args.slice(leading.length);
-  }
-  const [one] = rest;
-  if (one !== undefined && one !== null && (typeof one !== "object" || Array.isArray(one))) throw new TypeError(`a function of SDK takes one object, not ${Array.isArray(one) ? "an array" : `a ${typeof one}`}`);
-  return Object.assign(given, one ?? {});
+  leading.forEach((name, i) => {
+    if (args[i] !== undefined) given[name] = args[i];
+  });
+  return isObject(args[leading.length]) ? Object.assign(given, args[leading.length]) : given;
 }

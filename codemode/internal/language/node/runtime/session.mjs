@@ -23,6 +23,7 @@ export class Session {
   columns = null; // maps positions in the module to the script's (Program)
   explain = null; // what a check says about the script (check.mjs)
   #ended = false;
+  #paths = new WeakMap(); // of the faults of errors: an error names the first of several problems, a fault none of them
 
   constructor(channel, job, bindings, vocabulary, exit) {
     this.channel = channel;
@@ -41,18 +42,23 @@ export class Session {
 
   /** input returns the JSON of a call's input. */
   input(members) {
-    let raw;
-    try {
-      raw = input(members);
-    } catch (e) {
-      if (!(e instanceof NotData)) throw e;
-      throw this.error("invalid_payload", e.message, { hint: e.hint, path: e.path, details: [{ path: e.path, message: e.message, expected: "JSON data", received: e.received }] });
-    }
+    const raw = this.checked(() => input(members));
     const most = this.limits.maxCallBytes;
     if (raw.length > most) {
       throw this.error("call_too_large", `the arguments of this call are larger than ${most} bytes`, { hint: "Send less in one call: fewer rows, or less in each." });
     }
     return raw;
+  }
+
+  /** checked returns what make does; where that is NotData, a call's input is the fault. */
+  checked(make) {
+    try {
+      return make();
+    } catch (e) {
+      if (!(e instanceof NotData)) throw e;
+      const { message, path, expected, received } = e;
+      throw this.error("invalid_payload", message, { hint: e.hint, path, details: [{ path, message, expected, received }] });
+    }
   }
 
   /** output returns what a call returned, or throws its fault; a fault that ends the run ends it here. */
@@ -86,6 +92,7 @@ export class Session {
     }
     const first = Array.isArray(fault.details) && fault.code === "invalid_payload" ? fault.details[0] : undefined;
     const e = new (classes[name] ?? KoanError)(fault.message, { ...fault, ...(tool && first ? { path: first.path, expected: first.expected, received: first.received } : {}), ...tool });
+    this.#paths.set(e, fault.path);
     if (fault.line) e.at = { line: fault.line, column: fault.column };
     return e;
   }
@@ -113,13 +120,13 @@ export class Session {
   /** faultOf returns the fault of what a script threw and nothing caught. */
   faultOf(thrown) {
     let fault;
-    if (thrown instanceof KoanError) {
+    if (thrown instanceof KoanError && thrown.code !== "javascript_error" && this.vocabulary.faults[thrown.code] !== undefined) {
       fault = this.#known(thrown);
     } else {
       const message = describe(thrown);
-      fault = /Array buffer allocation failed/.test(message) ? this.fault("memory_exceeded", memoryMessage(this.limits)) : this.fault("javascript_error", message);
+      fault = /Array buffer allocation failed/.test(message) ? this.fault("memory_exceeded", memoryMessage(this.limits), { details: { limitBytes: this.limits.memoryBytes } }) : this.fault("javascript_error", message);
       const details = this.#details(thrown);
-      if (Object.keys(details).length > 0) fault.details = details;
+      if (fault.details === undefined && Object.keys(details).length > 0) fault.details = details;
     }
     if (!fault.line) this.#locate(fault, thrown);
     if (fault.code === "javascript_error") this.explain?.(fault);
@@ -127,10 +134,10 @@ export class Session {
   }
 
   #known(e) {
-    const entry = this.vocabulary.faults[e.code];
-    const code = entry === undefined ? "javascript_error" : e.code;
+    const { code } = e;
+    const path = this.#paths.has(e) ? this.#paths.get(e) : e.path;
     const retry = ["safe", "fix", "never"].includes(e.retry) ? e.retry : this.vocabulary.faults[code].retry;
-    const fault = { code, message: String(e.message), hint: String(e.hint || this.vocabulary.faults[code].hint), retry, path: e.path === undefined ? undefined : String(e.path), details: e.details };
+    const fault = { code, message: String(e.message), hint: String(e.hint || this.vocabulary.faults[code].hint), retry, path: path === undefined || path === null ? undefined : String(path), details: e.details };
     if (e.at) Object.assign(fault, e.at);
     if (fault.line) fault.source = this.#source(fault.line);
     return fault;

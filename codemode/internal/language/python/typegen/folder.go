@@ -83,7 +83,8 @@ func errorClasses() string {
 		b.WriteString("\nclass " + name + "(" + base + "): ...\n")
 		base = wire.ErrorClasses[0]
 	}
-	return b.String() + "\nclass ModuleUnavailableError(KoanError, ModuleNotFoundError): ...\n"
+	return b.String() + "\nclass ModuleUnavailableError(KoanError, ModuleNotFoundError): ...\n" +
+		"\nclass ModuleMemberError(KoanError, ImportError): ...\n\nclass ArgumentError(SchemaValidationError, TypeError): ...\n"
 }
 
 // module returns the stub of a server's module.

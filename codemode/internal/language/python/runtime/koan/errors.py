@@ -25,7 +25,7 @@ class KoanError(Exception):
         self.hint = members.get("hint", "")
         self.path = members.get("path")
         self.details = members.get("details")
-        self.retry = members.get("retry", "fix")
+        self.retry = members.get("retry", "")  # "" is that of the code
         self.server_id: str | None = members.get("server_id")
         self.tool_name: str | None = members.get("tool_name")
         self.called_at = 0  # the line of the call, 0 if it is not known
@@ -66,6 +66,14 @@ class ModuleUnavailableError(KoanError, ModuleNotFoundError):
     """A module that scripts cannot import."""
 
 
+class ModuleMemberError(KoanError, ImportError):
+    """A name that a module for scripts does not have."""
+
+
+class ArgumentError(SchemaValidationError, TypeError):
+    """Arguments of a function of SDK that mean no input."""
+
+
 CLASSES: dict[str, type[KoanError]] = {
     c.__name__: c
     for c in (
@@ -79,4 +87,4 @@ CLASSES: dict[str, type[KoanError]] = {
     )
 }
 
-__all__ = ["KoanError", "ModuleUnavailableError", *CLASSES]
+__all__ = ["KoanError", "ArgumentError", "ModuleMemberError", "ModuleUnavailableError", *CLASSES]

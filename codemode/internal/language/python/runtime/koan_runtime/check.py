@@ -6,7 +6,9 @@ import ast
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from . import literals
+from koan.errors import ArgumentError
+
+from . import imports, literals
 from .encoding import Encoder, NotJSON
 from .jsontext import read
 from .names import did_you_mean, server_module, snake, tool_function
@@ -47,6 +49,7 @@ class Checker(ast.NodeVisitor):
         self._aliases: dict[str, str] = {}
         self._reported: set[int] = set()
         self._functions: dict[str, list[str]] = {}  # of servers, imported by their names: module and function
+        self._tries = 0  # the bodies of try that are being visited
         self._last: ast.stmt | None = None  # whose value the run awaits
 
     def check(self, tree: ast.Module) -> None:
@@ -67,12 +70,29 @@ class Checker(ast.NodeVisitor):
                 self._server(node, module)
                 if name.asname:
                     self._aliases[name.asname] = module
+            else:
+                self._module(node, head)
+
+    def visit_Try(self, node: ast.Try) -> None:
+        self._tries += 1  # a script can do without what it imports there
+        for statement in node.body:
+            self.visit(statement)
+        self._tries -= 1
+        for part in (*node.handlers, *node.orelse, *node.finalbody):
+            self.visit(part)
+
+    def _module(self, node: ast.AST, name: str) -> None:
+        if self._tries == 0 and not imports.exists(name):
+            self._add(node, "unknown_module", *imports.no_module(self._session, name))
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         head, _, module = (node.module or "").partition(".")
         if head != "servers":
+            self._names_from(node, head)
             return
         for name in node.names:
+            if not module and name.name == "*":
+                continue
             if not module:
                 self._server(node, name.name)
                 self._aliases[name.asname or name.name] = name.name
@@ -80,6 +100,15 @@ class Checker(ast.NodeVisitor):
                 self._function(node, module, name.name)
                 if name.name not in _NO_TOOLS and not name.name.startswith("__"):
                     self._functions[name.asname or name.name] = [module, name.name]
+
+    def _names_from(self, node: ast.ImportFrom, head: str) -> None:
+        """Check an import of names of a module that is no server's."""
+        if node.level > 0 or not head:
+            return
+        self._module(node, head)
+        for name in node.names:
+            if node.module == "koan.errors" and not imports.in_errors(name.name):
+                self._add(node, "unknown_export", *imports.no_error_class(name.name))
 
     def _server(self, node: ast.AST, module: str) -> bool:
         if module in self._servers:
@@ -237,12 +266,13 @@ class Checker(ast.NodeVisitor):
             body = Encoder("the input", result=False).encode(literals.known_part(given))
         except TypeError as e:
             if literals.UNKNOWN not in args:
-                self._add(node, "invalid_argument", str(e), path=e.path if isinstance(e, NotJSON) else "")
+                told = e if isinstance(e, (ArgumentError, NotJSON)) else None
+                self._add(node, "invalid_argument", str(e), told.hint if told else "", (told.path or "") if told else "")
             return
         for code, detail, hint in self._problems(operation, body):
             path = literals.steps(detail.get("path", ""))
             if (whole and code != "unknown_set") or _certain(operation, given, path):
-                self._add(literals.place(node, path, member), _diagnostic(code, detail), detail["message"], hint, detail.get("path", ""))
+                self._add(literals.place(node, path, member), _diagnostic(operation, code, detail), detail["message"], hint, detail.get("path", ""))
         if names := [k for k, v in given.items() if v is literals.UNKNOWN]:
             self._names(node, operation, names, member)
 
@@ -252,7 +282,7 @@ class Checker(ast.NodeVisitor):
         for code, detail, hint in self._problems(operation, body):
             path = literals.steps(detail.get("path", ""))
             if len(path) == 1 and path[0] in names and detail["message"].startswith(("unknown ", "there is no ")):
-                self._add(literals.place(node, path, member), _diagnostic(code, detail), detail["message"], hint, detail["path"])
+                self._add(literals.place(node, path, member), _diagnostic(operation, code, detail), detail["message"], hint, detail["path"])
 
     def _problems(self, operation: str, body: bytes) -> list[tuple[str, dict[str, Any], str]]:
         """Return what an operation finds wrong with an input: the fault's code, a problem, the hint."""
@@ -276,9 +306,11 @@ def _certain(operation: str, given: dict[str, Any], path: list[str]) -> bool:
     return len(path) > 1 or not isinstance(found, (dict, list))
 
 
-def _diagnostic(code: str, detail: dict[str, Any]) -> str:
+def _diagnostic(operation: str, code: str, detail: dict[str, Any]) -> str:
     """Return the code of a diagnostic for what an operation rejects."""
     message = detail["message"]
+    if operation.startswith("koan::") and len(literals.steps(detail.get("path", ""))) == 1 and message.startswith(("unknown ", "there is no ")):
+        return "unknown_option"
     for text, name in (
         ("operator", "unknown_operator"),
         ("relationship", "unknown_relationship"),

@@ -47,6 +47,19 @@ def _elsewhere(error: OSError) -> bool:
     return error.errno == errno.ENOENT and isinstance(name, str) and name.startswith("/") and not name.startswith("/workspace")
 
 
+# What the host says in JavaScript's words, and what that is here.
+_NUMBER = re.compile(r'(: )Number\((".*")\) is one$')
+
+
+def in_python(fault: dict[str, Any]) -> dict[str, Any]:
+    """Return a fault of the host whose messages name what Python has."""
+    details = fault.get("details")
+    for part in [fault, *(details if isinstance(details, list) else [])]:
+        if isinstance(part, dict) and isinstance(message := part.get("message"), str):
+            part["message"] = _NUMBER.sub(r"\1float(\2) is one", message)
+    return fault
+
+
 def of_value(v: Any) -> str:
     """Return the hint for a value that is not JSON."""
     if isinstance(v, (types.CoroutineType, collections.abc.Awaitable)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from koan.errors import KoanError
+from koan.errors import ArgumentError, KoanError
 
 from .names import it_has, server_module, snake
 from .output import Out
@@ -140,7 +140,10 @@ class Method:
         names: list[str] = spec["arguments"] or []
         given: dict[str, Any] = dict(spec.get("fixed") or [])
         if len(args) > len(names) + 1:
-            raise TypeError(f"{self.__qualname__}() takes at most {len(names) + 1} positional arguments ({', '.join([*names, 'options'])}) but {len(args)} were given")
+            raise refusal(
+                f"{self.__qualname__}() takes at most {len(names) + 1} positional arguments ({', '.join([*names, 'options'])}) but {len(args)} were given",
+                "Give options as keywords.",
+            )
         rest: Any = None
         positional = list(args)
         if spec.get("loneSet") and len(positional) == 1 and isinstance(positional[0], str):
@@ -151,16 +154,21 @@ class Method:
             rest = positional.pop()
         for name, value in zip(names, positional):
             self._add(given, name, value)
-        if isinstance(rest, str):
-            self._add(given, "set", rest)
-        elif isinstance(rest, dict):
-            for name, value in dict.items(rest):
-                self._add(given, self.option(name), value)
-        elif rest is not None:
-            raise TypeError(f"{self.__qualname__}(): the options are a dict or keywords, not {type(rest).__name__}")
-        for name, value in options.items():
+        for name, value in [*self._options(rest), *options.items()]:
             self._add(given, self.option(name), value)
+        if spec.get("walks") and given.get("cursor") is None and "page" in given:
+            raise self._twice("page")
         return given, isinstance(rest, str)
+
+    def _options(self, rest: Any) -> list[tuple[str, Any]]:
+        """Return the members of an input that an argument behind the others means: a dict, or the name of a set."""
+        if rest is None:
+            return []
+        if isinstance(rest, str):
+            return [("set", rest)]
+        if not isinstance(rest, dict):
+            raise refusal(f"{self.__qualname__}(): the options are a dict or keywords, not {type(rest).__name__}", "Write name=value, or {'name': value}.")
+        return list(dict.items(rest))
 
     def option(self, name: Any) -> str:
         """Return an option's own name for the spellings that it is taken in."""
@@ -168,10 +176,12 @@ class Method:
         return known.get(name, str(name))
 
     def _add(self, given: dict[str, Any], name: str, value: Any) -> None:
-        fixed = {k for k, _ in self._spec.get("fixed") or []}
-        if name in given and name not in fixed:
-            raise TypeError(f"{self.__qualname__}() got multiple values for argument {name!r}")
+        if name in given:
+            raise self._twice(name)
         given[name] = value
+
+    def _twice(self, name: str) -> ArgumentError:
+        return refusal(f"{self.__qualname__}() got multiple values for argument {name!r}", "Leave it out of the options.", "/" + name)
 
     def _walk(self, given: dict[str, Any], counts: bool) -> Iterator[Any]:
         size = given.get("pageSize", self._session.vocabulary["walkPageSize"])
@@ -259,13 +269,20 @@ def joined(name: str, leading: list[str], args: tuple[Any, ...], members: dict[s
             given[key] = value
         args = args[len(leading) :]
     if len(args) > 1:
-        raise TypeError(f"{name}() takes one dict or keywords, but {len(args)} positional arguments were given")
-    if args and args[0] is not None:
-        if not isinstance(args[0], dict):
-            raise TypeError(f"{name}() takes a dict or keywords, not {type(args[0]).__name__}")
-        given.update(dict.items(args[0]))
+        raise refusal(f"{name}() takes one dict or keywords, but {len(args)} positional arguments were given", _ONE)
+    if args and not isinstance(args[0], dict):
+        raise refusal(f"{name}() takes a dict or keywords, not {type(args[0]).__name__}", _ONE)
+    given.update(dict.items(args[0]) if args else {})
     given.update(members)
     return given
+
+
+_ONE = "Write name=value, or one dict: {'name': value}."
+
+
+def refusal(message: str, hint: str, path: str = "") -> ArgumentError:
+    """Return the error of arguments that mean no input."""
+    return ArgumentError(message, code="invalid_payload", retry="fix", hint=hint, path=path or None, details=[{"path": path, "message": message}])
 
 
 __all__ = ["Function", "Method", "Namespace", "Row", "build", "joined"]

@@ -11,7 +11,7 @@ import types
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from koan.errors import KoanError
+from koan.errors import KoanError, ModuleMemberError, ModuleUnavailableError
 
 from .channel import Reply
 from .left import caller_line
@@ -44,11 +44,17 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if fullname in _MODULES:
             return importlib.machinery.ModuleSpec(fullname, self, is_package=fullname == CLIENT)
         head, _, rest = fullname.partition(".")
-        if head != NAME or ("." in rest):
+        if head != NAME:
             return None
-        if rest and rest not in self.modules:
-            raise ModuleNotFoundError(f"No module named {fullname!r}{it_has(rest, sorted(self.modules), has='there are')}", name=fullname)
-        return importlib.machinery.ModuleSpec(fullname, self, is_package=not rest)
+        server, _, function = rest.partition(".")
+        if server and server not in self.modules:
+            known = ", ".join(sorted(self.modules)) or "none"
+            message = f"No module named {fullname!r}{it_has(server, sorted(self.modules), has='there are')}"
+            raise ModuleUnavailableError(message, code="server_not_found", retry="fix", hint=f"Import one of these: {known}.", details={"import": fullname})
+        if function:  # an import of a name looks for a module where the server's has no such member
+            message = _absent(f"{head}.{server}", function, sys.modules[f"{head}.{server}"].__dict__)
+            raise ModuleMemberError(message, code="tool_not_found", retry="fix", hint="Import what there is.", details={"import": f"{head}.{server}"})
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
         if spec.name in _MODULES:
@@ -104,8 +110,12 @@ class ServerModule(types.ModuleType):
         dynamic = self.__dict__.get("_dynamic")
         if dynamic is not None:
             return dynamic(name)
-        known = [k for k in self.__dict__ if not k.startswith("_")]
-        raise AttributeError(f"module {self.__name__!r} has no function {name!r}{it_has(name, known)}")
+        raise AttributeError(_absent(self.__name__, name, self.__dict__))
+
+
+def _absent(module: str, name: str, members: dict[str, Any]) -> str:
+    known = [k for k in members if not k.startswith("_")]
+    return f"module {module!r} has no function {name!r}{it_has(name, known)}"
 
 
 def fill(module: types.ModuleType, calls: Calls, server: dict[str, Any]) -> None:
@@ -141,16 +151,16 @@ def wrapper(calls: Calls, server: dict[str, Any], tool: dict[str, Any], name: st
 
     async def begun(call: int, args: tuple[Any, ...], members: dict[str, Any]) -> Any:
         _, line = calls.unawaited.pop(call)
-        given: Any = joined(name, tool.get("leading") or [], args, members)
-        if options:
-            given = {options.get(k, k): v for k, v in given.items()}
-        if tool.get("any"):
-            given = {"tool": tool["any"], "input": given}
         operation = (_WHOLE if whole else "") + tool["id"]
         try:
+            given: Any = joined(name, tool.get("leading") or [], args, members)
+            if options:
+                given = {options.get(k, k): v for k, v in given.items()}
+            if tool.get("any"):
+                given = {"tool": tool["any"], "input": given}
             return await started(calls, operation, given, (server["id"], tool["name"]), whole)
         except KoanError as e:
-            e.called_at = line
+            e.called_at, e.server_id, e.tool_name = line, server["id"], tool["name"]
             raise
 
     def call(*args: Any, **members: Any) -> Awaitable[Any]:

@@ -68,7 +68,7 @@ class Session:
         clock.advance(reply.now_ms * 1000)
         if reply.status == Status.OK:
             return decode(reply.body)
-        fault = jsontext.read(reply.body)
+        fault = hints.in_python(jsontext.read(reply.body))
         if reply.status == Status.ENDS:
             self.finish_with(fault, sys._getframe())
         raise self.error_of(fault, operation, tool)
@@ -161,6 +161,7 @@ class Session:
         elif isinstance(error, MemoryError):
             most = self.limits["memoryBytes"] >> 20
             fault = self.fault("memory_exceeded", f"the script used more than {most} MB of memory (sandbox.memoryMb, limits.maxMemoryBytes)")
+            fault["details"] = {"limitBytes": self.limits["memoryBytes"]}
         elif isinstance(error, SyntaxError) and error.filename == SCRIPT and error.__traceback__ is None:
             fault = self.syntax_fault(error)
         else:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import builtins
 import importlib
-import importlib.abc
 import linecache
 import os
 import signal
@@ -16,12 +15,11 @@ import sys
 import types
 from typing import Any, NoReturn
 
-import koan
-from koan.errors import KoanError, ModuleUnavailableError
+import koan.errors
+from koan.errors import KoanError
 
-from . import confine, left, loop, output, sdk, servers, tape
+from . import confine, imports, left, loop, output, sdk, servers, tape
 from .channel import Channel
-from .names import did_you_mean
 from .program import RETURN
 from .session import SCRIPT, Session
 
@@ -32,34 +30,6 @@ class Returned(BaseException):
     def __init__(self, value: Any) -> None:
         super().__init__()
         self.value = value
-
-
-class Unavailable(importlib.abc.MetaPathFinder):
-    """Says of modules that nobody finds what there is."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
-        if "." in fullname or fullname.startswith("_") or not self._asked():
-            return
-        extra = self._session.vocabulary.get("modules") or []
-        there = "the standard library, servers, koan.errors" + "".join(", " + m for m in extra)
-        entry = self._session.vocabulary["faults"]["capability_unsupported"]
-        raise ModuleUnavailableError(
-            f"No module named {fullname!r}{did_you_mean(fullname, sys.stdlib_module_names, 0.8)}; scripts can import {there}",
-            code="capability_unsupported",
-            hint="Use what there is, or have the operator add the module to codeMode.pythonModules.",
-            retry=entry["retry"],
-        )
-
-    @staticmethod
-    def _asked() -> bool:
-        """Report whether the script itself imports, and not a module that does without."""
-        frame = sys._getframe(2)
-        while frame is not None and "importlib" in frame.f_code.co_filename:
-            frame = frame.f_back  # type: ignore[assignment]
-        return frame is not None and frame.f_code.co_filename == SCRIPT
 
 
 class Stage:
@@ -77,7 +47,8 @@ class Stage:
         left.watch(self.session)
         output.capture(self.session)
         sys.meta_path.insert(0, self._servers)
-        sys.meta_path.append(Unavailable(self.session))
+        sys.meta_path.append(imports.Unavailable(self.session))
+        setattr(koan.errors, "__path__", [])  # so that a name that it does not have is looked for by Unavailable
         signal.signal(signal.SIGPROF, self._overdue)
         os._exit = _leave
         for name in ("exit", "quit"):

@@ -12,8 +12,17 @@ import pickle
 import unittest
 import uuid
 
-from koan_runtime import names, program, rows
+from koan_runtime import hints, names, program, rows
 from koan_runtime.encoding import Encoder, NotJSON
+
+
+class Hints(unittest.TestCase):
+    def test_messages_of_the_host_name_what_python_has(self) -> None:
+        said = '"amount" takes a number: Number("0.5") is one'
+        fault = hints.in_python({"message": said, "details": [{"path": "/filter/amount", "message": said}]})
+        meant = '"amount" takes a number: float("0.5") is one'
+        self.assertEqual(fault, {"message": meant, "details": [{"path": "/filter/amount", "message": meant}]})
+        self.assertEqual(hints.in_python({"message": "no", "details": {"limit": 1}}), {"message": "no", "details": {"limit": 1}})
 
 
 class Rows(unittest.TestCase):
