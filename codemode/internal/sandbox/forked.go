@@ -17,8 +17,8 @@ type forked struct {
 	cpuBase time.Duration // that it used before it had the script
 }
 
-// children are the processes that a worker has forked: none where it runs scripts itself.
-type children struct {
+// offspring are the processes that a worker has forked: none where it runs scripts itself.
+type offspring struct {
 	next *forked // waits for the next script; nil while that runs
 	ran  int     // the process ID of the last script's
 }

@@ -49,7 +49,7 @@ type process struct {
 	base      int64  // resident bytes without a job
 	exited    chan struct{}
 	meter     *meter
-	children
+	offspring
 	// interpreter is what the worker has become; nil for one of this build
 	interpreter *Interpreter
 	use

@@ -57,7 +57,7 @@ def no_module(session: Session, name: str) -> tuple[str, str]:
     there = "the standard library, servers, koan.errors" + "".join(", " + m for m in extra)
     return (
         f"No module named {name!r}{did_you_mean(name, sys.stdlib_module_names, 0.8)}; scripts can import {there}",
-        "Use what there is, or have the operator add the module to codeMode.pythonModules.",
+        "Use what there is, or ask the operator to add the module to codeMode.pythonModules.",
     )
 
 

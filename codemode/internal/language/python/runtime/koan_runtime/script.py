@@ -16,50 +16,9 @@ from .session import Session
 from .stage import Returned, Stage
 
 
-<<<<<<< HEAD
 def run(stage: Stage) -> NoReturn:
     """Run the job's script, and end the process with its outcome."""
     session = stage.session
-=======
-class Returned(BaseException):
-    """A top-level return."""
-
-    def __init__(self, value: Any) -> None:
-        super().__init__()
-        self.value = value
-
-
-class Unavailable(importlib.abc.MetaPathFinder):
-    """Says of modules that nobody finds what there is."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
-        if "." in fullname or fullname.startswith("_") or not self._asked():
-            return
-        extra = self._session.vocabulary.get("modules") or []
-        there = "the standard library, servers, koan.errors" + "".join(", " + m for m in extra)
-        entry = self._session.vocabulary["faults"]["capability_unsupported"]
-        raise ModuleUnavailableError(
-            f"No module named {fullname!r}{did_you_mean(fullname, sys.stdlib_module_names, 0.8)}; scripts can import {there}",
-            code="capability_unsupported",
-            hint="Use what there is, or ask the operator to add the module to codeMode.pythonModules.",
-            retry=entry["retry"],
-        )
-
-    @staticmethod
-    def _asked() -> bool:
-        """Report whether the script itself imports, and not a module that does without."""
-        frame = sys._getframe(2)
-        while frame is not None and "importlib" in frame.f_code.co_filename:
-            frame = frame.f_back  # type: ignore[assignment]
-        return frame is not None and frame.f_code.co_filename == SCRIPT
-
-
-def run(session: Session) -> None:
-    """Run a job's script, and end the process with its outcome."""
->>>>>>> docs39
     try:
         program = compiled(session.job["code"])
     except SyntaxError as e:
