@@ -170,7 +170,7 @@ func TestFoldersThatCannotBeServed(t *testing.T) {
 		dir  string
 		says string
 	}{
-		"no folder":   {"testdata/missing", "no Go files"},
+		"no folder":   {"testdata/missing", "there is no folder"},
 		"no Go files": {"testdata", "no Go files"},
 		"no module":   {outside, "in no Go module"},
 		"no compile":  {"testdata/broken", "missing"},

@@ -1,7 +1,10 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strconv"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -23,7 +26,7 @@ func (r *reader) violations(v *jsonschema.ValidationError) []fault.Detail {
 	}
 	if len(v.Causes) > 0 {
 		var out []fault.Detail
-		for _, c := range v.Causes {
+		for _, c := range ordered(v) {
 			out = append(out, r.violations(c)...)
 		}
 		return out
@@ -36,7 +39,7 @@ func (r *reader) violations(v *jsonschema.ValidationError) []fault.Detail {
 			out = append(out, fault.Detail{Path: at + pointer([]string{name}), Message: fmt.Sprintf("%q is missing", name)})
 		}
 	case *kind.AdditionalProperties:
-		for _, name := range k.Properties {
+		for _, name := range slices.Sorted(slices.Values(k.Properties)) {
 			near := ""
 			if at == "" {
 				near = fault.DidYouMean(name, r.names)
@@ -48,6 +51,41 @@ func (r *reader) violations(v *jsonschema.ValidationError) []fault.Detail {
 		out = append(out, violation(v.ErrorKind, at))
 	}
 	return out
+}
+
+// ordered returns the causes of an error. Those inside of members are in the order of the members' names: the validator
+// goes through the members of an object in any order, and the same input has to get the same fault.
+func ordered(v *jsonschema.ValidationError) []*jsonschema.ValidationError {
+	out := slices.Clone(v.Causes)
+	var places []int
+	var inside []*jsonschema.ValidationError
+	for i, c := range out {
+		if len(c.InstanceLocation) > len(v.InstanceLocation) {
+			places, inside = append(places, i), append(inside, c)
+		}
+	}
+	slices.SortStableFunc(inside, func(a, b *jsonschema.ValidationError) int {
+		return slices.CompareFunc(a.InstanceLocation, b.InstanceLocation, compareSteps)
+	})
+	for i, place := range places {
+		out[place] = inside[i]
+	}
+	return out
+}
+
+// compareSteps compares positions in a list by their numbers, and names of members, which come after them.
+func compareSteps(a, b string) int {
+	m, notA := strconv.Atoi(a)
+	n, notB := strconv.Atoi(b)
+	switch {
+	case notA == nil && notB == nil:
+		return cmp.Or(cmp.Compare(m, n), cmp.Compare(a, b))
+	case notA == nil:
+		return -1
+	case notB == nil:
+		return 1
+	}
+	return cmp.Compare(a, b)
 }
 
 // unionOf returns the keyword of a union of which a value fits no branch, "" for any other error. Its

@@ -41,3 +41,16 @@ func TestViolationsReadWell(t *testing.T) {
 		require.Equal(t, want, details[0].Message, input)
 	}
 }
+
+// The same input gets the same fault, with its problems in the same order.
+func TestViolationsHaveAnOrder(t *testing.T) {
+	schema := json.RawMessage(`{"type":"object","required":["z","y"],"properties":{"a":{"type":"string"},"b":{"type":"string"},"c":{"type":"string"},"l":{"items":{"type":"string"}}},"additionalProperties":false}`)
+	input := json.RawMessage(`{"c":1,"b":2,"a":3,"l":[0,"x",0,0,0,0,0,0,0,0,0,0],"w":1,"v":2,"u":3}`)
+	first := fault.From(Check(schema, input)).Message
+	for range 50 {
+		require.Equal(t, first, fault.From(Check(schema, input)).Message)
+	}
+	require.Regexp(t, `"z" is missing.*"y" is missing`, first)
+	require.Regexp(t, `/u: .*/v: .*/w: `, first)
+	require.Regexp(t, `/a: .*/b: .*/c: .*/l/2: .*/l/10: `, first)
+}

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -223,7 +225,8 @@ func dialogServer(t *testing.T) (url string, cancelled func() []string) {
 	t.Helper()
 	var mu sync.Mutex
 	var heard []string
-	got := make(chan string, 10)
+	var asked atomic.Int64
+	var answers sync.Map // channels, by the id of the question: two calls may ask at once
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var m message
 		_ = json.NewDecoder(r.Body).Decode(&m)
@@ -236,7 +239,9 @@ func dialogServer(t *testing.T) (url string, cancelled func() []string) {
 			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, oneTool)
 		case m.Method == "tools/call":
 			w.Header().Set("Content-Type", "text/event-stream")
-			fmt.Fprintf(w, "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":77,\"method\":\"elicitation/create\",\"params\":%s}\n\n", asksName)
+			question, got := strconv.FormatInt(asked.Add(1), 10), make(chan string, 1)
+			answers.Store(question, got)
+			fmt.Fprintf(w, "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"elicitation/create\",\"params\":%s}\n\n", question, asksName)
 			w.(http.Flusher).Flush()
 			select {
 			case answer := <-got:
@@ -248,9 +253,10 @@ func dialogServer(t *testing.T) (url string, cancelled func() []string) {
 			heard = append(heard, string(m.Params.RequestID))
 			mu.Unlock()
 			w.WriteHeader(http.StatusAccepted)
-		case m.Method == "" && string(m.ID) == "77":
-			if r.Header.Get("Mcp-Session-Id") == "s1" && r.Header.Get("Mcp-Protocol-Version") == "2025-11-25" {
-				got <- string(m.Result)
+		case m.Method == "":
+			got, known := answers.LoadAndDelete(string(m.ID))
+			if known && r.Header.Get("Mcp-Session-Id") == "s1" && r.Header.Get("Mcp-Protocol-Version") == "2025-11-25" {
+				got.(chan string) <- string(m.Result)
 			}
 			w.WriteHeader(http.StatusAccepted)
 		case m.Method == "notifications/initialized":

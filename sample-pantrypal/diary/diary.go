@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -91,9 +92,9 @@ func write(next ent.Mutator) ent.Mutator {
 		if meal, ok := m.MealID(); ok {
 			why.meal = &meal
 		}
-		id := ""
-		if a, _, ok := run.Current(ctx); ok {
-			id = a.Run().ID
+		id, now := "", time.Now()
+		if a, _, ok := run.Current(ctx); ok { // whose clock the app may have set to another day
+			id, now = a.Run().ID, a.Clock()
 		}
 		var entries []*ent.PantryEventCreate
 		for _, p := range pair(before, after) {
@@ -102,7 +103,7 @@ func write(next ent.Mutator) ent.Mutator {
 				return nil, fmt.Errorf("diary: %w", err)
 			}
 			if e, ok := read(p.before, p.after, units, why); ok {
-				entries = append(entries, e.create(m.Client(), id))
+				entries = append(entries, e.create(m.Client(), id, now))
 			}
 		}
 		if err := m.Client().PantryEvent.CreateBulk(entries...).Exec(ctx); err != nil {

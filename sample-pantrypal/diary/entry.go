@@ -21,9 +21,13 @@ type entry struct {
 	meal   *string
 }
 
-func (e entry) create(c *ent.Client, run string) *ent.PantryEventCreate {
+func (e entry) create(c *ent.Client, run string, now time.Time) *ent.PantryEventCreate {
+	at := now
+	if e.at != nil {
+		at = *e.at
+	}
 	row := c.PantryEvent.Create().SetItemID(e.item.ID).SetItemName(e.item.Name).SetKind(e.kind).SetReason(e.reason).
-		SetAmount(e.amount).SetUnit(e.item.Unit).SetNillableAt(e.at).SetNillableFoodID(e.item.FoodID).SetNillableMealID(e.meal).SetRun(run)
+		SetAmount(e.amount).SetUnit(e.item.Unit).SetAt(at).SetNillableFoodID(e.item.FoodID).SetNillableMealID(e.meal).SetRun(run)
 	if e.item.UnitPrice != nil && e.amount > 0 {
 		row.SetCost(decimal.NewFromFloat(e.amount).Mul(decimal.NewFromFloat(*e.item.UnitPrice)).Round(2).InexactFloat64())
 	}

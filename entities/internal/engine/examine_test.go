@@ -73,7 +73,7 @@ func TestDoctorFindsAnEmptyDatabaseOfTheApp(t *testing.T) {
 	a, _ := served(t, "file:"+filepath.Join(t.TempDir(), "typo.db"), ent.Entities())
 	c := a.provider.Checks(t.Context())[0]
 	require.False(t, c.OK, c.Detail)
-	require.Contains(t, c.Detail, `the database of the set "default", which the app opens, does not have the table `)
+	require.Contains(t, c.Detail, `the database of the set "default", which the app opens, lacks the table `)
 	require.Contains(t, c.Detail, "more")
 	require.Contains(t, c.Hint, "mistyped")
 }

@@ -385,7 +385,7 @@ func TestJournalForgets(t *testing.T) {
 	require.Greater(t, count("big"), 60.0)
 	require.EqualValues(t, 10, count("young"), "a caller with little keeps it, however old it is beside another's flood")
 	check := j.provider.Checks(context.Background())
-	require.Regexp(t, `^journal .*: \d+ runs, (\d+ KB|1\.\d MB); kept for 1 days, at most 1 MB; since \d{4}-`, check[len(check)-1].Name+" "+check[len(check)-1].Detail)
+	require.Regexp(t, `^journal .*: \d+ runs, (\d+ KB|1\.\d MB); kept for 1 day, at most 1 MB; since \d{4}-`, check[len(check)-1].Name+" "+check[len(check)-1].Detail)
 }
 
 // killed runs a test in a process of its own, which dies by SIGKILL.

@@ -192,7 +192,7 @@ func TestServesWhatTheAppOpens(t *testing.T) { // not parallel: ent's Create wri
 	require.Contains(t, a.fails(fault.ServiceUnavailable, "Todo.collection", `{}`).Hint, "the app's own migrations")
 	checks := a.provider.Checks(context.Background())
 	require.False(t, checks[0].OK)
-	require.Contains(t, checks[0].Detail, "does not have the column todos.notes")
+	require.Contains(t, checks[0].Detail, "lacks the column todos.notes")
 	_, err = db.Exec(`ALTER TABLE todos ADD COLUMN notes text`)
 	require.NoError(t, err)
 	checks = a.provider.Checks(context.Background())
