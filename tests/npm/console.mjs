@@ -104,12 +104,18 @@ async function write(p, text) {
   await p.keyboard.press("Backspace");
   await p.keyboard.sendCharacter(text);
 }
+// put types into a field. A page that shows what has changed meanwhile may replace the field under the typing: then it is
+// typed again.
 async function put(p, selector, text) {
-  const at = await p.waitForSelector(selector);
-  await at.focus();
-  await at.evaluate((e) => e.select());
-  await p.keyboard.press("Backspace");
-  await p.keyboard.type(text);
+  for (let tries = 3; tries > 0; tries--) {
+    const at = await p.waitForSelector(selector);
+    await at.focus();
+    await at.evaluate((e) => e.select());
+    await p.keyboard.press("Backspace");
+    await p.keyboard.type(text);
+    await p.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    if (await p.evaluate((s, t) => document.querySelector(s)?.value === t, selector, text)) return;
+  }
 }
 
 // frame waits until the page has shown what it knows.
