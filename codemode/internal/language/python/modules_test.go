@@ -78,6 +78,8 @@ df = pd.DataFrame({"country": ["NO", "DE", "NO"], "year": [2025, 2026, 2026], "t
 		"df.groupby('country')[['total']].sum()":            `[{"country":"DE","total":2.0},{"country":"NO","total":1.5}]`,
 		"df.groupby(['country', 'year']).total.sum()":       `[{"country":"DE","year":2026,"total":2.0},{"country":"NO","year":2025,"total":1.5},{"country":"NO","year":2026,"total":0.0}]`,
 		"df.groupby(['country', 'year']).size()[:1]":        `[{"country":"DE","year":2026,"value":1}]`,
+		"df.groupby('country').year.value_counts()[:1]":     `[{"country":"DE","year":2026,"value":1}]`,
+		"df.set_index('country', drop=False)[:1]":           `[{"country":"NO","year":2025,"total":1.5}]`,
 		"df.country.value_counts()":                         `{"NO":2,"DE":1}`,
 		"df.year.value_counts()":                            `{"2026":2,"2025":1}`,
 		"df[['total']].describe()[:2]":                      `[{"index":"count","total":2.0},{"index":"mean","total":1.75}]`,

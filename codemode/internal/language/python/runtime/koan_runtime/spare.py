@@ -75,4 +75,3 @@ def _warm() -> None:
     compiled("def f(x):\n    return x\nf(1)")
     Encoder("the result", result=True).encode({"a": [1, "b"]})
     jsontext.read(jsontext.write({"a": [1, "b"]}))
-

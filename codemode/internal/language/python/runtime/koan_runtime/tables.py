@@ -38,10 +38,11 @@ def rows_of(table: Any, labels: bool) -> Any:
     """Return the rows of a DataFrame.
 
     The names of its index are columns too. An index without names is left out if it counts rows, and without labels;
-    else it is the column "index".
+    else it is the column "index". One that is a column already stays that.
     """
-    named = all(n is not None for n in table.index.names)
-    if named or (labels and not _counts(table.index)):
+    names = list(table.index.names)
+    named = all(n is not None for n in names)
+    if (named or (labels and not _counts(table.index))) and not any(n in table.columns for n in names if n is not None):
         table = table.reset_index()
     return _with_none(table).to_dict(orient="records")
 
@@ -51,7 +52,9 @@ def values_of(column: Any, labels: bool) -> Any:
     if not labels or _is_range(column.index):
         return _with_none(column).tolist()
     if column.index.nlevels > 1 or not column.index.is_unique:
-        return _with_none(column.rename("value" if column.name is None else column.name).reset_index()).to_dict(orient="records")
+        names = list(column.index.names)  # value_counts of a group has the name of its column twice
+        name = next(n for n in (column.name, "value", "values", "value of the column") if n is not None and n not in names)
+        return _with_none(column.rename(name).reset_index()).to_dict(orient="records")
     return dict(zip(column.index.tolist(), _with_none(column).tolist()))
 
 
