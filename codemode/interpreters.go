@@ -70,7 +70,7 @@ func newInterpreter(language string, l limits) (*interpreter, error) {
 	if x.Sandbox, err = sandbox.New(o); err != nil {
 		if _, why, module := strings.Cut(err.Error(), keyPythonModules+": "); module {
 			return nil, fault.New(fault.CapabilityUnsupported, strings.TrimSuffix(why, `"`)).
-				WithHint("Scripts see the interpreter's libraries and nothing else of the machine. Take the module out of %s.", keyPythonModules).Because(err)
+				WithHint("Scripts see the interpreter's libraries and the data of the modules in %s. If the module needs another one's data, name that one too, or take the module out.", keyPythonModules).Because(err)
 		}
 		return nil, fault.Newf(fault.CapabilityUnsupported, "%s cannot be confined on this machine: %s", x.program, fault.Clip(err.Error(), 500)).
 			WithHint("Scripts in %s need Linux with namespaces and seccomp, which containers may forbid. Allow them, or take %s out of %s.", primerOf(language).Title, language, keyLanguages).Because(err)
