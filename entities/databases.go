@@ -211,9 +211,17 @@ func (d *databases) firstSet() string {
 // opener chooses the backend that the setting names.
 func (d *databases) opener(host catalog.Host) func(database.Schema) (database.Backend, error) {
 	place, app := d.named(host), host.App()
+	var replicas []string
+	if !d.opts.Ledger {
+		replicas = host.Settings().Strings(settingReplicas)
+	}
 	return func(s database.Schema) (database.Backend, error) {
-		if onPostgres(place) {
-			return postgres.Open(place, app, s)
+		switch {
+		case onPostgres(place):
+			return postgres.Open(place, app, s, replicas...)
+		case len(replicas) > 0:
+			return nil, fault.Newf(fault.ServiceUnavailable, "%s is set, but the data is in SQLite, whose files have no replicas", settingReplicas).
+				WithPath("/database/replicas").WithHint("Leave it out, or set `database` to postgres://USER:PASSWORD@HOST/DATABASE.")
 		}
 		if err := d.checkWordIndexes(); err != nil {
 			return nil, err

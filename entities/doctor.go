@@ -11,7 +11,9 @@ import (
 	"github.com/koan-go/koan/entities/internal/model"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/database"
+	"github.com/koan-go/koan/framework/database/postgres"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/position"
 )
 
 // maxChecked bounds how many sets `doctor` looks at.
@@ -48,12 +50,34 @@ func (p *Provider) Checks(ctx context.Context) []catalog.Check {
 	}
 	out := p.checkScans(data)
 	if p.schema != nil {
-		out = append(p.lostSets(ctx), data, p.schema.CheckTables(ctx, p.engine.Backend(), p.engine.Way(), checked, len(sets)))
+		out = append(append(p.lostSets(ctx), data), checkReplicaStates(ctx, p.engine.Backend())...)
+		out = append(out, p.schema.CheckTables(ctx, p.engine.Backend(), p.engine.Way(), checked, len(sets)))
 	}
 	if p.ledger.intents != nil {
 		out = append(out, p.ledger.intents.check(ctx))
 	}
 	return append(out, p.books.Checks(ctx)...)
+}
+
+// checkReplicaStates says where replicas are. One that does not serve is no trouble of the app's, which
+// asks the server with the data then.
+func checkReplicaStates(ctx context.Context, b database.Backend) (out []catalog.Check) {
+	k, ok := b.(position.Keeper)
+	if !ok {
+		return nil
+	}
+	replicas, ok := k.Positions().(*postgres.Replicas)
+	if !ok {
+		return nil
+	}
+	for _, r := range replicas.States(ctx) {
+		c := catalog.Check{Name: "replica", OK: r.Problem == nil, Detail: fmt.Sprintf("%s, %d bytes of the log behind", r.Address, r.Behind)}
+		if r.Problem != nil {
+			c.Detail, c.Hint = r.Address+": "+r.Problem.Error(), "Reads go to the other replicas, or to the server with the data. docs/howto/cluster.md says what a replica needs."
+		}
+		out = append(out, c)
+	}
+	return out
 }
 
 // lostSets names the sets whose data is gone, also those that no entity names and nobody has asked for

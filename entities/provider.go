@@ -28,6 +28,7 @@ import (
 	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/database/sqlite"
 	"github.com/koan-go/koan/framework/ledger/books"
+	"github.com/koan-go/koan/framework/position"
 	"github.com/koan-go/koan/framework/run"
 )
 
@@ -52,6 +53,9 @@ const settingSync = "database.sync"
 // syncModes are the values of database.sync.
 var syncModes = map[string]sqlite.Sync{"full": sqlite.SyncFull, "normal": sqlite.SyncNormal}
 
+// settingReplicas are servers that follow the one with the data.
+const settingReplicas = "database.replicas"
+
 // settingKeepEvents is how long sets keep what their commits changed.
 const settingKeepEvents = "events.keepHours"
 
@@ -75,6 +79,7 @@ var (
 	_ catalog.Reporter     = (*Provider)(nil)
 	_ catalog.Readier      = (*Provider)(nil)
 	_ run.Data             = (*Provider)(nil)
+	_ position.Keeper      = (*Provider)(nil)
 )
 
 // Provide makes the provider of an app's entities; app is what the generated
@@ -112,7 +117,20 @@ func (p *Provider) Settings() []catalog.Setting {
 	return slices.Concat([]catalog.Setting{{
 		Key: settingDatabase, Default: "", Check: checkPlace,
 		Help: "where the data is kept: sqlite://FOLDER, one file per set, or postgres://USER:PASSWORD@HOST/DATABASE, one schema per set; empty is sqlite://$XDG_DATA_HOME/APP",
-	}, settingOfSync()}, eventSettings(), migrations.Settings(), books.JournalSettings(), books.SetSettings())
+	}, settingOfSync(), {
+		Key: settingReplicas, Default: []string{}, Check: checkReplicas,
+		Help: "PostgreSQL: postgres://USER:PASSWORD@HOST/DATABASE of servers that follow that of `database` by streaming replication; they answer calls that only read and say how far their caller has seen (docs/howto/cluster.md)",
+	}}, eventSettings(), migrations.Settings(), books.JournalSettings(), books.SetSettings())
+}
+
+// checkReplicas checks the places of replicas.
+func checkReplicas(v any) error {
+	for i, place := range v.([]string) {
+		if !onPostgres(place) {
+			return fmt.Errorf("must be postgres://USER@HOST/DATABASE each; number %d is not", i+1)
+		}
+	}
+	return nil
 }
 
 func settingOfSync() catalog.Setting {
@@ -209,6 +227,14 @@ func (p *Provider) Commands() []*catalog.Command {
 // Enter implements run.Data.
 func (p *Provider) Enter(ctx context.Context, set string) (context.Context, error) {
 	return p.engine.Enter(ctx, set)
+}
+
+// Positions implements position.Keeper.
+func (p *Provider) Positions() position.Source {
+	if k, ok := p.engine.Backend().(position.Keeper); ok {
+		return k.Positions()
+	}
+	return nil
 }
 
 // Offer implements catalog.Provider.

@@ -7,6 +7,7 @@ import (
 	"github.com/koan-go/koan/framework/auth"
 	"github.com/koan-go/koan/framework/catalog"
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/position"
 	"github.com/koan-go/koan/framework/run/internal/callfault"
 	"github.com/koan-go/koan/framework/run/store"
 )
@@ -17,6 +18,14 @@ type Data interface {
 	// Enter returns a context in which the app's own code works on a set as a part of the run of
 	// ctx. Nothing is locked, and nothing is read, before that code does something.
 	Enter(ctx context.Context, set string) (context.Context, error)
+}
+
+// PositionsOf returns how far the data of an engine's app has come, nil where one server has all of it.
+func PositionsOf(e *Engine) position.Source {
+	if k, ok := e.data.(position.Keeper); ok {
+		return k.Positions()
+	}
+	return nil
 }
 
 // UseData sets the data of the app's own code. It is called before the first call.

@@ -95,7 +95,7 @@ func own(imported string) string {
 func under(pkg, folder string) bool { return pkg == folder || strings.HasPrefix(pkg, folder+"/") }
 
 // seams are the packages of the kernel that providers build on.
-var seams = []string{"framework/catalog", "framework/seccomp", "framework/mounts", "framework/run", "framework/run/store", "framework/run/observe", "framework/run/tape", "framework/run/once", "framework/run/approve", "framework/run/replay", "framework/run/undo", "framework/run/record", "framework/run/live", "framework/run/follow", "framework/fault", "framework/auth", "framework/journal", "framework/exposure", "framework/ask", "framework/deadline", "framework/inflight", "framework/approval", "framework/exact", "framework/schema", "framework/schema/gotype", "framework/schema/subschema", "framework/seal", "framework/regular", "framework/filelock"}
+var seams = []string{"framework/catalog", "framework/seccomp", "framework/mounts", "framework/run", "framework/run/store", "framework/run/observe", "framework/run/tape", "framework/run/once", "framework/run/approve", "framework/run/replay", "framework/run/undo", "framework/run/record", "framework/run/live", "framework/run/follow", "framework/fault", "framework/auth", "framework/journal", "framework/exposure", "framework/ask", "framework/deadline", "framework/inflight", "framework/approval", "framework/exact", "framework/schema", "framework/schema/gotype", "framework/schema/subschema", "framework/seal", "framework/regular", "framework/filelock", "framework/position"}
 
 func TestProvidersImportOnlyTheKernel(t *testing.T) {
 	t.Parallel()
@@ -157,7 +157,7 @@ var public = map[string]string{
 	"framework": "apps", "framework/koantest": "tests of apps", "framework/build": "the developer's tool, and the linker", "framework/manual": "the developer's tool",
 	"framework/fault": "apps and plugins", "framework/auth": "apps", "framework/exposure": "apps", "framework/catalog": "providers, generated code",
 	"framework/run": "hooks of apps (AfterCommit), providers", "framework/run/store": "providers", "framework/run/observe": "surfaces, observers", "framework/run/tape": "hooks of apps, providers", "framework/run/once": "providers", "framework/run/approve": "providers", "framework/run/replay": "providers", "framework/run/undo": "providers", "framework/run/live": "providers", "framework/run/record": "providers", "framework/run/follow": "providers", "framework/ask": "operations that ask", "framework/deadline": "providers",
-	"framework/approval": "providers", "framework/journal": "providers", "framework/exact": "providers", "framework/schema": "providers", "framework/schema/gotype": "plugins", "framework/schema/subschema": "providers", "framework/seal": "providers", "framework/regular": "providers", "framework/filelock": "providers", "framework/inflight": "providers", "framework/seccomp": "workers, plugins", "framework/mounts": "workers, plugins",
+	"framework/approval": "providers", "framework/journal": "providers", "framework/exact": "providers", "framework/schema": "providers", "framework/schema/gotype": "plugins", "framework/schema/subschema": "providers", "framework/seal": "providers", "framework/regular": "providers", "framework/filelock": "providers", "framework/inflight": "providers", "framework/position": "providers", "framework/seccomp": "workers, plugins", "framework/mounts": "workers, plugins",
 	"framework/database": "package entities", "framework/database/appdb": "package entities", "framework/database/sqlite": "package entities", "framework/database/postgres": "package entities", "framework/database/sqlitedriver": "package entities", "framework/database/sqltext": "package entities", "framework/database/fold": "package entities", "framework/database/words": "package entities", "framework/database/zone": "package entities", "framework/ledger": "package entities", "framework/ledger/books": "packages framework and entities",
 	"entities": "package framework", "entities/expose": "schemas", "entities/entgen": "ent/entc.go", "entities/shim": "generated code", "entities/descriptor": "generated code", "entities/entschema": "the developer's tool",
 	"codemode": "package framework", "codemode/languages": "programs that are workers", "codemode/worker": "programs that measure workers, and the linker",
@@ -199,6 +199,7 @@ func TestGroundFloorImports(t *testing.T) {
 		"framework/regular":                  {},
 		"framework/filelock":                 {},
 		"framework/deadline":                 {},
+		"framework/position":                 {"framework/fault"},
 		"framework/ask":                      {"framework/fault", "framework/schema", "framework/exact"},
 		"framework/run/tape":                 {"framework/fault"},
 		"framework/run/store":                {"framework/run/tape", "framework/journal"},
@@ -210,7 +211,7 @@ func TestGroundFloorImports(t *testing.T) {
 		"framework/run/internal/detached":    {"framework/deadline", "framework/fault"},
 		"framework/run/internal/progress":    {"framework/run/store", "framework/journal", "framework/run/internal/course"},
 		"framework/run/internal/transaction": {"framework/fault", "framework/run/store", "framework/journal"},
-		"framework/run":                      {"framework/run/store", "framework/run/internal/aftercommit", "framework/run/observe", "framework/run/tape", "framework/run/internal/budget", "framework/run/internal/callfault", "framework/run/internal/conform", "framework/run/internal/course", "framework/run/internal/detached", "framework/run/internal/progress", "framework/run/internal/transaction", "framework/ask", "framework/fault", "framework/auth", "framework/catalog", "framework/journal", "framework/approval"},
+		"framework/run":                      {"framework/position", "framework/run/store", "framework/run/internal/aftercommit", "framework/run/observe", "framework/run/tape", "framework/run/internal/budget", "framework/run/internal/callfault", "framework/run/internal/conform", "framework/run/internal/course", "framework/run/internal/detached", "framework/run/internal/progress", "framework/run/internal/transaction", "framework/ask", "framework/fault", "framework/auth", "framework/catalog", "framework/journal", "framework/approval"},
 		"framework/internal/toolset":         {"framework/fault", "framework/catalog", "framework/exact"},
 		"framework/run/follow":               {"framework/auth", "framework/catalog", "framework/journal", "framework/run/store"},
 		"framework/internal/feed":            {"framework/fault", "framework/catalog", "framework/internal/invoke", "framework/run/follow", "framework/run/store"},
@@ -221,7 +222,7 @@ func TestGroundFloorImports(t *testing.T) {
 		"framework/database/sqlitedriver":    {"framework/database/fold", "framework/database/words", "framework/database/zone"},
 		"framework/database":                 {"framework/fault", "framework/run/store", "framework/database/sqltext"},
 		"framework/database/sqlite":          {"framework/fault", "framework/run/store", "framework/filelock", "framework/database", "framework/database/sqltext", "framework/database/sqlitedriver"},
-		"framework/database/postgres":        {"framework/fault", "framework/run/store", "framework/database", "framework/database/sqltext"},
+		"framework/database/postgres":        {"framework/fault", "framework/position", "framework/run/store", "framework/database", "framework/database/sqltext"},
 		"framework/database/appdb":           {"framework/fault", "framework/run/store", "framework/database", "framework/database/sqltext", "framework/database/sqlite", "framework/database/postgres"},
 		"framework/internal/config":          {"framework/fault", "framework/catalog", "framework/regular"},
 	}

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -48,7 +49,7 @@ func Server(t testing.TB) string {
 	if failure != nil {
 		t.Fatalf("PostgreSQL did not start: %v", failure)
 	}
-	return "postgres://postgres@/postgres?host=" + folder
+	return (&node{folder: folder}).url()
 }
 
 // together is how many places share a database. What Atlas asks of a catalog takes as long as the
@@ -141,50 +142,83 @@ trap '' INT TERM HUP
 read -r end
 kill -QUIT $!; wait; rm -rf "$folder"`
 
-// start makes a cluster and a server in a folder that it returns. PostgreSQL does not run
-// as root, so a test that does runs it as another user.
+// start makes a cluster and a server in a folder that it returns.
 func start() (string, error) {
-	server, err := program("postgres")
+	n, err := newServer()
 	if err != nil {
 		return "", err
 	}
-	initdb, err := program("initdb")
+	held = append(held, n)
+	return n.folder, n.start(settings)
+}
+
+// node is one server in a folder of its own.
+type node struct {
+	folder string
+	lent   *syscall.SysProcAttr
+	alive  io.Closer // the server lives as long as it is open
+}
+
+// newServer makes a server without data.
+func newServer() (*node, error) {
+	return newNode("initdb", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions", "--wal-segsize=4")
+}
+
+// newNode makes the data of a server with a program that takes -D. PostgreSQL does not run as root, so a test that does
+// runs it as another user.
+func newNode(by string, args ...string) (*node, error) {
+	made, err := program(by)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	folder, err := os.MkdirTemp("", "koan-pg-") // short: a socket's path has at most 107 characters
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	lent, err := lend(folder)
+	n := &node{folder: folder}
+	if n.lent, err = lend(folder); err != nil {
+		return nil, err
+	}
+	if out, err := n.command(made, append([]string{"-D", filepath.Join(folder, "data")}, args...)...).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", by, err, out)
+	}
+	return n, nil
+}
+
+func (n *node) command(name string, args ...string) *exec.Cmd {
+	c := exec.Command(name, args...)
+	c.Dir, c.SysProcAttr = n.folder, n.lent
+	return c
+}
+
+// start starts the server, which takes connections when it returns.
+func (n *node) start(settings []string) error {
+	server, err := program("postgres")
 	if err != nil {
-		return "", err
+		return err
 	}
-	made := exec.Command(initdb, "-D", filepath.Join(folder, "data"), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions", "--wal-segsize=4")
-	made.Dir, made.SysProcAttr = folder, lent
-	if out, err := made.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("initdb: %w: %s", err, out)
-	}
-	args := []string{"-c", script, "sh", folder, server}
+	args := []string{"-c", script, "sh", n.folder, server}
 	for _, s := range settings {
 		args = append(args, "-c", s)
 	}
-	running := exec.Command("/bin/sh", args...)
-	running.Dir, running.SysProcAttr = folder, lent
-	alive, err := running.StdinPipe()
-	if err != nil {
-		return "", err
+	running := n.command("/bin/sh", args...)
+	if n.alive, err = running.StdinPipe(); err != nil {
+		return err
 	}
-	held = append(held, alive)
 	if err := running.Start(); err != nil {
-		return "", err
+		return err
 	}
-	return folder, ready(folder)
+	return ready(n.folder)
 }
+
+// Close ends the server, and removes its folder.
+func (n *node) Close() error { return n.alive.Close() }
+
+func (n *node) url() string { return "postgres://postgres@/postgres?host=" + n.folder }
 
 // ready waits until the server takes connections.
 func ready(folder string) error {
-	db, err := sql.Open("pgx", "postgres://postgres@/postgres?host="+folder)
+	db, err := sql.Open("pgx", (&node{folder: folder}).url())
 	if err != nil {
 		return err
 	}
@@ -199,4 +233,19 @@ func ready(folder string) error {
 			return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(log)))
 		}
 	}
+}
+
+// Value returns the one value of a query, as a text.
+func Value(t testing.TB, at, query string) (value string) {
+	t.Helper()
+	at, _, _ = strings.Cut(at, "&schema_prefix=")
+	db, err := sql.Open("pgx", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.QueryRow(query).Scan(&value); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return value
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -37,9 +38,8 @@ const (
 // round trip.
 type conversation struct {
 	server  *Server
-	pool    *sql.DB       // where its connection comes from
 	attempt store.Attempt // nil for what is not part of a run
-	level   string
+	source
 	careful bool // reads have savepoints
 
 	conn    *sql.Conn
@@ -77,14 +77,13 @@ const carefulSlot = "postgres.careful"
 
 var errNotYet = errors.New("postgres: no read of this run has failed")
 
-// join returns the conversation of an attempt.
-func (s *Server) join(a store.Attempt) *conversation {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c, ok := s.attempts[a]; ok && a != nil {
+// join returns the conversation of an attempt. It may take place at a replica only where read says
+// that a replica can have what it is about.
+func (s *Server) join(ctx context.Context, a store.Attempt, read bool) *conversation {
+	if c := s.attempts.find(a); c != nil {
 		return c
 	}
-	c := &conversation{server: s, pool: s.pool, attempt: a, level: "ISOLATION LEVEL SERIALIZABLE"}
+	c := &conversation{server: s, attempt: a, source: source{pool: s.pool, level: "ISOLATION LEVEL SERIALIZABLE"}}
 	if a == nil {
 		return c
 	}
@@ -95,13 +94,45 @@ func (s *Server) join(a store.Attempt) *conversation {
 		_, err := a.Tape().Value("", carefulSlot, func() (any, error) { return nil, errNotYet })
 		c.careful = err == nil
 	}
-	s.attempts[a] = c
+	c.chooseReplica(ctx, read)
+	s.attempts.add(a, c)
 	return c
+}
+
+// attempts are the conversations of attempts. It is safe for concurrent use; an attempt makes one call at a time.
+type attempts struct {
+	mu    sync.Mutex
+	known map[store.Attempt]*conversation
+}
+
+// find returns the conversation of an attempt, nil for none.
+func (k *attempts) find(a store.Attempt) *conversation {
+	if a == nil {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.known[a]
+}
+
+func (k *attempts) add(a store.Attempt, c *conversation) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.known == nil {
+		k.known = map[store.Attempt]*conversation{}
+	}
+	k.known[a] = c
+}
+
+func (k *attempts) remove(a store.Attempt) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.known, a)
 }
 
 // beginOwn begins a transaction that is not part of a run.
 func (s *Server) beginOwn(pool *sql.DB, level string) *Tx {
-	return &Tx{c: &conversation{server: s, pool: pool, members: 1, level: level}}
+	return &Tx{c: &conversation{server: s, members: 1, source: source{pool: pool, level: level}}}
 }
 
 // locksExclusively reports whether the attempt should not share the lock of a set that it writes
@@ -154,23 +185,26 @@ func (c *conversation) setVariables(ctx context.Context, d *Database) error {
 
 var errPath = errors.New("the app sets the session variable search_path, which selects the schema of the set")
 
+// connect takes a connection, where there is none yet.
+func (c *conversation) connect(ctx context.Context) (err error) {
+	if c.conn == nil {
+		c.conn, err = c.server.replicas.connect(ctx, c.pool, c.call)
+	}
+	return err
+}
+
 // ready makes the connection ready for a statement of a set.
 func (c *conversation) ready(ctx context.Context, d *Database) (err error) {
 	if err := c.setVariables(ctx, d); err != nil {
 		return err
 	}
-	if c.state == single {
-		if c.conn == nil {
-			c.conn, err = c.server.session(ctx, d)
-		}
+	if err := c.connect(ctx); err != nil {
 		return err
 	}
-	c.setSearchPath(d)
-	if c.conn == nil {
-		if c.conn, err = c.pool.Conn(ctx); err != nil {
-			return err
-		}
+	if c.state == single {
+		return c.noteError(lookInto(ctx, c.conn, d))
 	}
+	c.setSearchPath(d)
 	if c.due == "" {
 		return nil
 	}
@@ -202,7 +236,12 @@ const replanEvery = 256
 
 // noteError remembers an error that only a new attempt mends.
 func (c *conversation) noteError(err error) error {
-	if err == nil || !Again(err) {
+	switch {
+	case err == nil:
+		return nil
+	case c.replica != nil:
+		return c.leaveReplica(err)
+	case !Again(err):
 		return err
 	}
 	c.stale = true
@@ -217,7 +256,7 @@ func (c *conversation) noteStatementError(ctx context.Context, err error) error 
 		return nil
 	}
 	var refused *pgconn.PgError
-	if c.state != open || c.careful || len(c.saves) > 0 || c.attempt == nil || !c.attempt.Atomic() || Again(err) ||
+	if c.replica != nil || c.state != open || c.careful || len(c.saves) > 0 || c.attempt == nil || !c.attempt.Atomic() || Again(err) ||
 		!errors.As(err, &refused) || ctx.Err() != nil {
 		return c.noteError(err)
 	}
@@ -323,6 +362,7 @@ func (c *conversation) commit(ctx context.Context) error {
 			return c.unknownOutcome(c.noteError(err))
 		}
 	}
+	c.reach(ctx)
 	c.end()
 	return nil
 }
@@ -347,6 +387,7 @@ func (c *conversation) rollback(ctx context.Context) {
 	if s := c.status(); s != 0 && s != outside {
 		_, _ = c.conn.ExecContext(ctx, "ROLLBACK")
 	}
+	c.reach(ctx)
 	c.end()
 }
 
@@ -361,8 +402,6 @@ func (c *conversation) end() {
 	}
 	c.state = over
 	if c.attempt != nil {
-		c.server.mu.Lock()
-		delete(c.server.attempts, c.attempt)
-		c.server.mu.Unlock()
+		c.server.attempts.remove(c.attempt)
 	}
 }

@@ -26,7 +26,10 @@ func (d *Database) Set() string { return d.set }
 // Begin implements database.Database. Nothing happens on the server until the first
 // statement; all sets of an attempt share one transaction there.
 func (d *Database) Begin(ctx context.Context, a store.Attempt, write bool) (database.Tx, error) {
-	t := &Tx{d: d, c: d.server.join(a)}
+	t := &Tx{d: d, c: d.server.join(ctx, a, d.draft == nil && !write)}
+	if t.c.replica != nil && d.draft != nil { // of which a replica knows nothing
+		return nil, t.c.leaveReplica(nil)
+	}
 	t.c.members++
 	if d.draft != nil {
 		d.draft.begin(t)
@@ -64,7 +67,7 @@ func (d *Database) DB() database.Querier { return pooled{d} }
 type pooled struct{ d *Database }
 
 func (p pooled) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	conn, err := p.d.server.session(ctx, p.d)
+	conn, err := p.d.session(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +76,7 @@ func (p pooled) ExecContext(ctx context.Context, query string, args ...any) (sql
 }
 
 func (p pooled) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	conn, err := p.d.server.session(ctx, p.d)
+	conn, err := p.d.session(ctx)
 	if err != nil {
 		return nil, err
 	}

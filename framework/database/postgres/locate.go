@@ -25,10 +25,8 @@ func (t *Tx) Locate(ctx context.Context, table, column string, key any) (place s
 	if v, err := database.Variables(ctx); err != nil || len(v) > 0 { // which rows there are may depend on them
 		return "", err
 	}
-	if c.conn == nil {
-		if c.conn, err = c.pool.Conn(ctx); err != nil {
-			return "", err
-		}
+	if err := c.connect(ctx); err != nil {
+		return "", err
 	}
 	// Outside of a transaction no lock_timeout holds. Where the table is locked, as by a migration, the write itself
 	// waits and says so.

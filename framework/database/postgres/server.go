@@ -11,7 +11,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -20,7 +19,7 @@ import (
 	"github.com/koan-go/koan/framework/database"
 	"github.com/koan-go/koan/framework/database/sqltext"
 	"github.com/koan-go/koan/framework/fault"
-	"github.com/koan-go/koan/framework/run/store"
+	"github.com/koan-go/koan/framework/position"
 )
 
 // maxOpen is how many sets are known at once. None of them has a connection of
@@ -39,6 +38,7 @@ const (
 var (
 	_ database.Backend = (*Server)(nil)
 	_ database.Reacher = (*Server)(nil)
+	_ position.Keeper  = (*Server)(nil)
 )
 
 // Server has the sets of one app in one database. It is safe for concurrent use,
@@ -49,23 +49,30 @@ type Server struct {
 	pool    *sql.DB
 	version string
 	opened  *database.Opened
+	// replicas answer what only reads; nil for none.
+	replicas *Replicas
 	// patience is how long a statement waits for a lock.
 	patience time.Duration
 
-	mu       sync.Mutex
-	attempts map[store.Attempt]*conversation
+	attempts attempts
 }
 
 // Open connects to the database that a URL names and makes the table of sets where
-// it is missing. Its error is for people: it names the server and what to do.
-func Open(url, app string, schema database.Schema) (*Server, error) {
+// it is missing. Replicas are the URLs of servers that follow it. Its error is for people: it names the server and
+// what to do.
+func Open(url, app string, schema database.Schema, replicas ...string) (*Server, error) {
 	a, err := parse(url, app)
 	if err != nil {
 		return nil, err
 	}
+	pool := a.open(a.conns)
+	following, err := openReplicas(a, pool, app, replicas)
+	if err != nil {
+		return nil, errors.Join(err, pool.Close())
+	}
 	s := &Server{
-		setList: setList{address: a, keeper: a.open(keepers), schema: schema}, birth: birth{schema}, pool: a.open(a.conns),
-		patience: patience, attempts: map[store.Attempt]*conversation{},
+		setList: setList{address: a, keeper: a.open(keepers), schema: schema}, birth: birth{schema}, pool: pool,
+		replicas: following, patience: patience,
 	}
 	s.opened = database.NewOpened(maxOpen, s.open, func(database.Database) error { return nil })
 	if err := s.begin(context.Background()); err != nil {
@@ -99,18 +106,25 @@ func (s *Server) begin(ctx context.Context) error {
 		return fault.Newf(fault.ServiceUnavailable, "the database %s has the encoding %s", s.config.Database, encoding).
 			WithHint("Use a database that was created with ENCODING 'UTF8'.")
 	}
-	if sets.Valid {
-		return nil
+	if !sets.Valid {
+		err = s.makeTable(ctx)
 	}
-	err = s.withSetLock(ctx, s.prefix, func(t *Tx) error {
-		_, err := t.ExecContext(ctx, fmt.Sprintf(`CREATE SCHEMA IF NOT EXISTS %s;
-CREATE TABLE IF NOT EXISTS %s (name text PRIMARY KEY, version integer NOT NULL, created_at timestamptz NOT NULL DEFAULT now(), migrated_at timestamptz NOT NULL DEFAULT now())`, quoted(s.prefix), s.table()))
-		return err
-	})
+	if err == nil {
+		err = s.replicas.begin(ctx)
+	}
 	if err != nil {
 		return s.openFault(s.prefix, err)
 	}
 	return nil
+}
+
+// makeTable makes the table of sets.
+func (s *Server) makeTable(ctx context.Context) error {
+	return s.withSetLock(ctx, s.prefix, func(t *Tx) error {
+		_, err := t.ExecContext(ctx, fmt.Sprintf(`CREATE SCHEMA IF NOT EXISTS %s;
+CREATE TABLE IF NOT EXISTS %s (name text PRIMARY KEY, version integer NOT NULL, created_at timestamptz NOT NULL DEFAULT now(), migrated_at timestamptz NOT NULL DEFAULT now())`, quoted(s.prefix), s.table()))
+		return err
+	})
 }
 
 // Dialect implements database.Backend.
@@ -123,6 +137,14 @@ func (s *Server) Place() string {
 
 // SpansSets implements database.Backend.
 func (s *Server) SpansSets() bool { return true }
+
+// Positions implements position.Keeper.
+func (s *Server) Positions() position.Source {
+	if s.replicas == nil {
+		return nil
+	}
+	return s.replicas
+}
 
 // Reach implements database.Reacher, by a connection of its own: those of the pools may
 // all be at work. What it says is for everybody: addresses are in the cause.
@@ -155,32 +177,40 @@ func (s *Server) Use(ctx context.Context, set string) (d database.Database, atta
 
 // Close implements database.Backend.
 func (s *Server) Close() error {
-	return errors.Join(s.opened.Close(), s.pool.Close(), s.keeper.Close())
+	return errors.Join(s.opened.Close(), s.replicas.close(), s.pool.Close(), s.keeper.Close())
 }
 
 // pathKey is where a connection keeps whose schema its session looks into.
 const pathKey = "koan.schema"
 
-// session returns a connection whose session looks into a set's schema. It costs a
+// session returns a connection whose session looks into the set's schema. It costs a
 // round trip only where the connection served another set before.
-func (s *Server) session(ctx context.Context, d *Database) (*sql.Conn, error) {
-	conn, err := s.pool.Conn(ctx)
+func (d *Database) session(ctx context.Context) (*sql.Conn, error) {
+	conn, err := d.server.replicas.connect(ctx, d.server.pool, nil)
 	if err != nil {
 		return nil, err
 	}
-	var data map[string]any
-	if err := conn.Raw(func(raw any) error { data = native(raw).PgConn().CustomData(); return nil }); err != nil {
+	if err := lookInto(ctx, conn, d); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
+	return conn, nil
+}
+
+// lookInto has a connection's session look into a set's schema.
+func lookInto(ctx context.Context, conn *sql.Conn, d *Database) error {
+	var data map[string]any
+	if err := conn.Raw(func(raw any) error { data = native(raw).PgConn().CustomData(); return nil }); err != nil {
+		return err
+	}
 	if data[pathKey] == d.schema {
-		return conn, nil
+		return nil
 	}
 	delete(data, pathKey)
 	if _, err := conn.ExecContext(ctx, "SET search_path TO "+quoted(d.schema)); err != nil {
-		return nil, errors.Join(err, conn.Close())
+		return err
 	}
 	data[pathKey] = d.schema
-	return conn, nil
+	return nil
 }
 
 func native(raw any) *pgx.Conn { return raw.(*stdlib.Conn).Conn() }

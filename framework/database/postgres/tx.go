@@ -60,6 +60,8 @@ func (t *Tx) Write(ctx context.Context) error {
 		return nil
 	case t.c.stale:
 		return store.ErrStale
+	case t.c.replica != nil:
+		return t.c.leaveReplica(nil)
 	}
 	if d := t.draft(); d != nil { // it is nobody else's, and needs no lock
 		t.writing = true
@@ -112,8 +114,17 @@ func (t *Tx) Recover(ctx context.Context) error {
 // Statements implements database.Counter.
 func (t *Tx) Statements() (int, bool) { return t.c.statements, true }
 
-// Stale implements database.Tx.
-func (t *Tx) Stale(err error) bool { return t.c.stale || errors.Is(err, store.ErrStale) || Again(err) }
+// Stale implements database.Tx. Whatever a replica fails in, the server with the data is asked again.
+func (t *Tx) Stale(err error) bool {
+	if t.c.stale || errors.Is(err, store.ErrStale) || Again(err) {
+		return true
+	}
+	if t.c.replica == nil || err == nil {
+		return false
+	}
+	_, mine := Trouble(t.d.set, err)
+	return mine
+}
 
 // QueryContext implements database.Querier.
 func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/framework/catalog"
+	"github.com/koan-go/koan/framework/position"
 	"github.com/koan-go/koan/framework/deadline"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/toolset"
@@ -24,6 +25,8 @@ type Result struct {
 	Output  json.RawMessage
 	Outcome *run.Outcome
 	Err     error
+	// Position is how far the data had come that the answer is about: "" where one server has all of it.
+	Position string
 	// Late is why the call was cut short, where it has no fault of its own.
 	Late *fault.Fault
 }
@@ -58,8 +61,35 @@ func WithLimit(ctx context.Context, op *catalog.Operation, limit time.Duration) 
 	return deadline.WithTimeout(ctx, limit, func() error { return timeoutFault(op, limit) })
 }
 
-// Call makes a call in a context of WithLimit.
-func Call(ctx context.Context, e *run.Engine, req run.Request) Result {
+// Call makes a call in a context of WithLimit. seen is the position of what its caller has seen, "" for
+// none that is known.
+func Call(ctx context.Context, e *run.Engine, req run.Request, seen string) Result {
+	from := run.PositionsOf(e)
+	if from == nil {
+		return call(ctx, e, req)
+	}
+	var sent *position.Position
+	if seen != "" {
+		p, err := position.Parse(seen)
+		if err != nil {
+			return Result{Err: err}
+		}
+		sent = &p
+	}
+	c := position.NewCall(sent)
+	r := call(position.With(ctx, c), e, req)
+	at, ok := c.Reached()
+	if !ok { // what it returns may be kept of an earlier run
+		var err error
+		if at, err = from.Position(ctx); err != nil {
+			return r
+		}
+	}
+	r.Position = at.String()
+	return r
+}
+
+func call(ctx context.Context, e *run.Engine, req run.Request) Result {
 	var r Result
 	r.Output, r.Outcome, r.Err = e.Invoke(ctx, req)
 	if r.Err == nil || !isContextEnd(r.Err) {

@@ -20,6 +20,10 @@ import (
 // (CONTRACT section 2).
 const runMeta = "dev.koan/run"
 
+// versionMeta is the member that says how far the data had come: of a result what it has seen, of a request
+// what its caller has (CONTRACT section 15).
+const versionMeta = "dev.koan/version"
+
 // settle is how long a call that was cancelled may take to return its outcome.
 const settle = 2 * time.Second
 
@@ -143,7 +147,7 @@ func (c toolCalls) invoke(ctx context.Context, ex *exchange, op *catalog.Operati
 			got = invoke.Result{Err: fault.New(fault.Internal, "")}
 		}
 	}()
-	return invoke.Call(ctx, c.server.opts.Engine, req)
+	return invoke.Call(ctx, c.server.opts.Engine, req, text(ex.Seen))
 }
 
 // abandon responds for a call whose handler has not returned, unless there was a response
@@ -182,7 +186,7 @@ func (c toolCalls) result(ex *exchange, op *catalog.Operation, got invoke.Result
 			body, failed = invoke.Failure(nil, fault.New(fault.Internal, "")), true
 		}
 	}
-	r := callResult{content: content, body: body, failed: failed}
+	r := callResult{content: content, body: body, failed: failed, position: got.Position}
 	if ex.modern {
 		r.server = c.server.info
 	}

@@ -11,12 +11,13 @@ import (
 // callResult is the result of tools/call. It is written by hand: what it has is JSON
 // already, and a call that returns a row should cost little more than the row.
 type callResult struct {
-	run     json.RawMessage   // what is true of the run, nil for nothing
-	server  json.RawMessage   // who answers; in the modern era only, where every result says so
-	content []json.RawMessage // what the operation presents; nil is the body as a text
-	body    json.RawMessage   // compact JSON
-	failed  bool
-	wanted  []string // scopes that the call lacked, for the transport's challenge
+	run      json.RawMessage   // what is true of the run, nil for nothing
+	position string            // how far the data had come, "" for nothing
+	server   json.RawMessage   // who answers; in the modern era only, where every result says so
+	content  []json.RawMessage // what the operation presents; nil is the body as a text
+	body     json.RawMessage   // compact JSON
+	failed   bool
+	wanted   []string // scopes that the call lacked, for the transport's challenge
 }
 
 // answering is the message that answers a request with the result.
@@ -38,18 +39,18 @@ func (r callResult) size() int {
 // appendTo appends the result itself.
 func (r callResult) appendTo(b []byte) []byte {
 	b = append(b, '{')
-	if r.run != nil || r.server != nil {
+	if r.run != nil || r.server != nil || r.position != "" {
 		b = append(b, `"_meta":{`...)
 		if r.run != nil {
-			b = append(append(b, `"`+runMeta+`":`...), r.run...)
+			b = append(append(append(b, `"`+runMeta+`":`...), r.run...), ',')
 		}
-		if r.run != nil && r.server != nil {
-			b = append(b, ',')
+		if r.position != "" {
+			b = append(append(append(b, `"`+versionMeta+`":"`...), r.position...), `",`...)
 		}
 		if r.server != nil {
-			b = append(append(b, `"`+mcp.MetaKeyServerInfo+`":`...), r.server...)
+			b = append(append(append(b, `"`+mcp.MetaKeyServerInfo+`":`...), r.server...), ',')
 		}
-		b = append(b, `},`...)
+		b = append(b[:len(b)-1], `},`...)
 	}
 	if r.server != nil {
 		b = append(b, `"resultType":"`+string(mcp.ResultTypeComplete)+`",`...)

@@ -39,7 +39,7 @@ type peer struct {
 // meta are the members of `_meta` that matter here. They are kept raw, so that an invalid
 // one does not affect the others.
 type meta struct {
-	ProgressToken, Version, ClientInfo, Capabilities, LogLevel, TraceParent, TraceState json.RawMessage
+	ProgressToken, Version, ClientInfo, Capabilities, LogLevel, TraceParent, TraceState, Seen json.RawMessage
 }
 
 func metaOf(params json.RawMessage) meta {
@@ -70,6 +70,8 @@ func (m *meta) member(name []byte, value json.RawMessage) {
 		m.TraceParent = value
 	case "tracestate":
 		m.TraceState = value
+	case versionMeta:
+		m.Seen = value
 	}
 }
 

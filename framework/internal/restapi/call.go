@@ -121,7 +121,7 @@ func (h *invocations) call(r *http.Request, v *catalog.View, c *call) (invoke.Re
 	got := invoke.Call(ctx, h.opts.Engine, run.Request{
 		View: v, Principal: auth.From(r.Context()), ID: c.operation.ID, Input: c.input, Surface: surface, Via: c.via, IdempotencyKey: name,
 		Parent: parent(r), Reports: run.Reports{Progress: c.progress},
-	})
+	}, r.Header.Get(versionHeader))
 	switch f := got.Fault(); {
 	case f == nil && c.foundNone(got):
 		return got, rejection{Fault: gone(), status: http.StatusPreconditionFailed}

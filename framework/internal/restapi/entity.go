@@ -46,6 +46,7 @@ func (h callRoutes) serveRoute(w http.ResponseWriter, r *http.Request, item bool
 		return
 	}
 	result, err := h.call(r, v, c)
+	describe(w, result)
 	if err != nil {
 		h.rejectAs(w, r, asRejection(err))
 		return

@@ -28,6 +28,7 @@ type meta struct {
 	RunID         string         `json:"runId,omitempty"`
 	Attempts      int            `json:"attempts,omitempty"`
 	Metrics       map[string]any `json:"metrics,omitempty"` // of a script
+	Version       string         `json:"version,omitempty"` // what the header Koan-Version has, which an answer in events cannot have
 }
 
 func (h *responder) meta(began time.Time) meta {

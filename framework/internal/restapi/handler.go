@@ -178,8 +178,8 @@ func (h *responder) RejectPath(w http.ResponseWriter, r *http.Request) { h.Rejec
 // crossOrigin is what pages of allowed origins may do.
 var crossOrigin = admission.CORS{
 	Methods: "GET, HEAD, POST, PUT, PATCH, DELETE",
-	Headers: "Authorization, Content-Type, Content-Disposition, Accept, Range, If-Match, If-None-Match, " + lastIDHeader + ", " + keyHeader + ", traceparent, tracestate",
-	Exposed: "Content-Range, ETag, Link, Location, Retry-After, WWW-Authenticate, " + runHeader,
+	Headers: "Authorization, Content-Type, Content-Disposition, Accept, Range, If-Match, If-None-Match, " + lastIDHeader + ", " + keyHeader + ", " + versionHeader + ", traceparent, tracestate",
+	Exposed: "Content-Range, ETag, Link, Location, Retry-After, WWW-Authenticate, " + runHeader + ", " + versionHeader,
 }
 
 // ServeHTTP implements http.Handler.

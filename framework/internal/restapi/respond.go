@@ -14,8 +14,9 @@ import (
 
 // Headers of our own, and the one for keys.
 const (
-	runHeader = "Koan-Run"
-	keyHeader = "Idempotency-Key"
+	runHeader     = "Koan-Run"
+	keyHeader     = "Idempotency-Key"
+	versionHeader = "Koan-Version" // how far the data has come that an answer, or its caller, has seen
 )
 
 const (

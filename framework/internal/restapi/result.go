@@ -17,7 +17,6 @@ import (
 // respond sends what a call of an entity's operation returned.
 func (h *responder) respond(w http.ResponseWriter, r *http.Request, e *entity, found route, c *call, got invoke.Result) {
 	status := http.StatusOK
-	describe(w, got)
 	switch {
 	case found.operation.ID.Op == "create":
 		status = http.StatusCreated
@@ -55,10 +54,13 @@ func (h *responder) respond(w http.ResponseWriter, r *http.Request, e *entity, f
 // selects reports whether a query asks for other fields than the entity's own.
 func selects(q url.Values) bool { return q.Has("fields") || q.Has("with") }
 
-// describe says which run a response is of.
+// describe says which run a response is of, and how far the data had come.
 func describe(w http.ResponseWriter, got invoke.Result) {
 	if got.Outcome != nil {
 		w.Header().Set(runHeader, got.Outcome.Run)
+	}
+	if got.Position != "" {
+		w.Header().Set(versionHeader, got.Position)
 	}
 }
 

@@ -74,6 +74,7 @@ func (h *invocations) scopesFor(r *http.Request, name string, arguments json.Raw
 // toolEnvelope is the envelope of what a tool returned.
 func (h *invocations) toolEnvelope(began time.Time, v *catalog.View, tool toolset.Call, got invoke.Result, err error) envelope {
 	e := envelope{OK: err == nil, Meta: h.meta(began)}
+	e.Meta.Version = got.Position
 	if o := got.Outcome; o != nil {
 		e.Meta.RunID, e.Meta.Attempts = o.Run, o.Attempts
 		if tool.Operation.ID.Kind == catalog.KindCode {
