@@ -1,12 +1,16 @@
 package cluster
 
 import (
+	"context"
+	"log/slog"
 	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/tests/fixture"
 	"github.com/koan-go/koan/tests/pgtest"
 )
 
@@ -143,5 +147,23 @@ func TestWhatIsNoReplica(t *testing.T) {
 	for range 6 {
 		list := s.do(http.MethodGet, "/api/todo", "", seen)
 		assert.Equal(t, "own", list.body["items"].([]any)[0].(map[string]any)["title"])
+	}
+}
+
+// A start is refused where what is configured cannot be replicas, and says which of them.
+func TestSettingsThatNameNoReplicas(t *testing.T) {
+	c := pgtest.NewCluster(t, 0)
+	for name, test := range map[string]struct{ database, replicas, says string }{
+		"files have none":     {"sqlite://" + t.TempDir(), c.URL(0), "SQLite"},
+		"not a URL":           {c.URL(0), "db2.example.org", "number 1 is not"},
+		"SQLite":              {c.URL(0), c.URL(0) + ",sqlite:///var/lib/app", "number 2 is not"},
+		"another database":    {c.URL(0), "postgres://postgres@/other?host=/tmp", "it names the database other"},
+		"another prefix":      {c.URL(0) + "&schema_prefix=a", c.URL(0) + "&schema_prefix=b", "schema_prefix is b there, and a at the database"},
+		"a URL that is wrong": {c.URL(0), "postgres://postgres@/postgres?host=/tmp&pool_max_conns=none", "number 1"},
+	} {
+		_, err := framework.New(context.Background(), fixture.App(), framework.Options{Testing: true, Log: slog.New(slog.DiscardHandler), Config: framework.Source{Flags: map[string]string{
+			"database": test.database, "database.replicas": test.replicas,
+		}}})
+		assert.ErrorContains(t, err, test.says, name)
 	}
 }

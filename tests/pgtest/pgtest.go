@@ -176,7 +176,7 @@ func newNode(by string, args ...string) (*node, error) {
 		return nil, err
 	}
 	n := &node{folder: folder}
-	if n.lent, err = lend(folder); err != nil {
+	if n.lent, err = Lend(folder); err != nil {
 		return nil, err
 	}
 	if out, err := n.command(made, append([]string{"-D", filepath.Join(folder, "data")}, args...)...).CombinedOutput(); err != nil {

@@ -4,4 +4,4 @@ package pgtest
 
 import "syscall"
 
-func lend(string) (*syscall.SysProcAttr, error) { return nil, nil }
+func Lend(string) (*syscall.SysProcAttr, error) { return nil, nil }

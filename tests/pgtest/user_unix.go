@@ -9,11 +9,11 @@ import (
 	"syscall"
 )
 
-// lend hands the folder to a user that the server may run as, and what starts a
+// Lend hands the folder to a user that the server may run as, and what starts a
 // process as that user; nil where the test's own will do. The process gets a
 // session of its own, so that what interrupts the test does not reach it before it
 // can clean up.
-func lend(folder string) (*syscall.SysProcAttr, error) {
+func Lend(folder string) (*syscall.SysProcAttr, error) {
 	own := &syscall.SysProcAttr{Setsid: true}
 	if os.Getuid() != 0 {
 		return own, nil

@@ -49,12 +49,15 @@ type Replicas struct {
 	noted   atomic.Uint32 // the last timeline that is known to be in the table
 }
 
+// timelineTable is the table of timelines.
+func timelineTable(a *address) string { return quoted(a.prefix) + ".koan_timelines" }
+
 // openReplicas takes the URLs of replicas apart. Nobody connects before the first read.
 func openReplicas(primary *address, pool *sql.DB, app string, urls []string) (*Replicas, error) {
 	if len(urls) == 0 {
 		return nil, nil
 	}
-	r := &Replicas{primary: pool, table: quoted(primary.prefix) + ".koan_timelines"}
+	r := &Replicas{primary: pool, table: timelineTable(primary)}
 	for i, url := range urls {
 		a, err := parse(url, app)
 		if err != nil {
@@ -90,14 +93,18 @@ func (r *Replicas) close() error {
 	return errors.Join(errs...)
 }
 
-// begin makes the table of timelines, with the one that the server with the data is on.
+// makeTable is the statement that makes the table of timelines, "" where nobody needs it.
+func (r *Replicas) makeTable() string {
+	if r == nil {
+		return ""
+	}
+	return "CREATE TABLE IF NOT EXISTS " + r.table + " (timeline bigint PRIMARY KEY, noted_at timestamptz NOT NULL DEFAULT now())"
+}
+
+// begin notes the timeline that the server with the data is on, once there is a table for it.
 func (r *Replicas) begin(ctx context.Context) error {
 	if r == nil {
 		return nil
-	}
-	_, err := r.primary.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+r.table+" (timeline bigint PRIMARY KEY, noted_at timestamptz NOT NULL DEFAULT now())")
-	if err != nil && !isMadeMeanwhile(err) {
-		return err
 	}
 	r.begun.Store(true)
 	conn, err := r.connect(ctx, r.primary, nil)

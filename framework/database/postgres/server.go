@@ -96,9 +96,9 @@ func (a *address) open(conns int) *sql.DB {
 // begin looks at the server, and makes the table of sets.
 func (s *Server) begin(ctx context.Context) error {
 	var encoding string
-	var sets sql.NullString
-	err := s.keeper.QueryRowContext(ctx, "SELECT current_setting('server_version'), current_setting('server_encoding'), to_regclass($1)::text", s.table()).
-		Scan(&s.version, &encoding, &sets)
+	var sets, timelines sql.NullString
+	err := s.keeper.QueryRowContext(ctx, "SELECT current_setting('server_version'), current_setting('server_encoding'), to_regclass($1)::text, to_regclass($2)::text", s.table(), timelineTable(s.address)).
+		Scan(&s.version, &encoding, &sets, &timelines)
 	if err != nil {
 		return unreachableError(s.config, err)
 	}
@@ -106,8 +106,16 @@ func (s *Server) begin(ctx context.Context) error {
 		return fault.Newf(fault.ServiceUnavailable, "the database %s has the encoding %s", s.config.Database, encoding).
 			WithHint("Use a database that was created with ENCODING 'UTF8'.")
 	}
+	make := s.replicas.makeTable()
 	if !sets.Valid {
-		err = s.makeTable(ctx)
+		make = fmt.Sprintf(`CREATE SCHEMA IF NOT EXISTS %s;
+CREATE TABLE IF NOT EXISTS %s (name text PRIMARY KEY, version integer NOT NULL, created_at timestamptz NOT NULL DEFAULT now(), migrated_at timestamptz NOT NULL DEFAULT now());`, quoted(s.prefix), s.table()) + make
+	}
+	if !sets.Valid || s.replicas != nil && !timelines.Valid {
+		err = s.withSetLock(ctx, s.prefix, func(t *Tx) error {
+			_, err := t.ExecContext(ctx, make)
+			return err
+		})
 	}
 	if err == nil {
 		err = s.replicas.begin(ctx)
@@ -116,15 +124,6 @@ func (s *Server) begin(ctx context.Context) error {
 		return s.openFault(s.prefix, err)
 	}
 	return nil
-}
-
-// makeTable makes the table of sets.
-func (s *Server) makeTable(ctx context.Context) error {
-	return s.withSetLock(ctx, s.prefix, func(t *Tx) error {
-		_, err := t.ExecContext(ctx, fmt.Sprintf(`CREATE SCHEMA IF NOT EXISTS %s;
-CREATE TABLE IF NOT EXISTS %s (name text PRIMARY KEY, version integer NOT NULL, created_at timestamptz NOT NULL DEFAULT now(), migrated_at timestamptz NOT NULL DEFAULT now())`, quoted(s.prefix), s.table()))
-		return err
-	})
 }
 
 // Dialect implements database.Backend.
