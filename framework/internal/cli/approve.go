@@ -149,7 +149,9 @@ func (c *approvals) decide(ctx context.Context, id string, f approveFlags) error
 			return c.printApproved(i, plan, nil, nil, err, time.Since(start))
 		}
 	}
-	c.showPlan(i.Plans(), plan)
+	if !f.deny || plan.State == approve.PlanWaiting {
+		c.showPlan(i.Plans(), plan)
+	}
 	here := terminal{in: bufio.NewReader(c.app.Stdin), out: c.app.Stderr, show: func(id string) bool {
 		next, err := i.Plans().FindPlan(ctx, id, who)
 		if err != nil {
