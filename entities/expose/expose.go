@@ -52,8 +52,8 @@ type Entity struct {
 	UpsertBy []string `json:"upsertBy,omitempty"`
 	// Version names an integer field that counts updates; ifVersion then works.
 	Version string `json:"version,omitempty"`
-	// ReadScopes are needed for every operation, WriteScopes besides for those that
-	// write, DeleteScopes besides for those that delete. Each may be empty; what writes
+	// ReadScopes are needed for every operation, WriteScopes also for those that
+	// write, DeleteScopes also for those that delete. Each may be empty; what writes
 	// or deletes and has neither needs the scope entities:write.
 	ReadScopes   []string `json:"readScopes,omitempty"`
 	WriteScopes  []string `json:"writeScopes,omitempty"`
