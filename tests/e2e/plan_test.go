@@ -86,7 +86,7 @@ func TestReplacedPlanOnTheCommandLine(t *testing.T) {
 	require.Contains(t, late.stderr, "no longer waiting for a decision: it is applied")
 	require.Contains(t, late.stderr, "approve --list")
 	require.NotContains(t, late.stderr, "to commit these changes")
-	require.Contains(t, a.exec("", "approve", next, "--yes").stderr, "wanted to commit these changes")
+	require.Contains(t, a.exec("", "approve", next, "--yes").stderr, "This was decided before, and is applied:")
 	over := a.lineOf(a.exec("", "approve", first.PlanID, "--yes"))
 	require.Equal(t, string(fault.PlanStale), over.Result.Error.Code)
 	require.Equal(t, "applied", over.Result.Error.Details.(map[string]any)["state"])

@@ -127,19 +127,15 @@ func (p *Plan) Summary() string {
 func (p *Plan) subject() string { return or(p.Request.Principal.Subject, "nobody in particular") }
 
 func (p *Plan) writeRequest(t *planText) {
-	wants := "wants"
-	if p.decided() {
-		wants = "wanted"
-	}
 	if p.Call == nil {
-		t.printf("%s (for %s) %s to commit these changes:\n", p.Request.Tool, plain(p.subject()), wants)
+		t.printf("%s (for %s) wants to commit these changes:\n", p.Request.Tool, plain(p.subject()))
 		return
 	}
 	effect := p.Call.effect()
 	if effect != "" {
 		effect += " that cannot be undone"
 	}
-	t.printf("%s (for %s) %s to call %s%s:\n  %s\n", p.Request.Tool, plain(p.subject()), wants, p.Call.Tool, effect, t.input(p.Call.Input))
+	t.printf("%s (for %s) wants to call %s%s:\n  %s\n", p.Request.Tool, plain(p.subject()), p.Call.Tool, effect, t.input(p.Call.Input))
 	p.writeCarried(t)
 	if p.Call.Voided != nil {
 		t.printf("%s\n", p.Call.Voided.text())
