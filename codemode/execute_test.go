@@ -140,6 +140,7 @@ func TestOptionalMembersThatSayNothing(t *testing.T) {
 	}
 	h.call(t.Context(), "execute", json.RawMessage(`{"code":"1","dryRun":""}`)).fails(t, fault.InvalidPayload) // rather than a run that is none
 	h.call(t.Context(), "execute", json.RawMessage(`{"code":"","planId":"x"}`)).fails(t, fault.NotFound)
+	require.Equal(t, `"onLarge" cannot be "nope"; it can only be "file"`, h.call(t.Context(), "execute", json.RawMessage(`{"code":"1","onLarge":"nope"}`)).fails(t, fault.InvalidPayload).Message)
 }
 
 func TestFaultsOfExecute(t *testing.T) {

@@ -292,7 +292,11 @@ func oneOf(v any, values []string) (string, string) {
 	}
 	if !slices.Contains(values, s) {
 		near := fault.DidYouMean(s, values)
-		if near == "" {
+		switch {
+		case near != "":
+		case len(values) == 1:
+			near = "; it can only be " + quoted(values[0])
+		default:
 			near = "; it is one of " + strings.Join(values, ", ")
 		}
 		return "cannot be " + quoted(s) + near, expected

@@ -58,7 +58,7 @@ func (p *provider) Start(ctx context.Context, host catalog.Host) error {
 	config.limits.log = host.Log()
 	executor, err := newExecutor(config.limits)
 	if err != nil {
-		return fmt.Errorf("codemode: %w", err)
+		return err
 	}
 	p.scripts.executor = executor
 	if err := p.actions.open(ctx, host.Settings()); err != nil {

@@ -52,15 +52,15 @@ type Entity struct {
 	UpsertBy []string `json:"upsertBy,omitempty"`
 	// Version names an integer field that counts updates; ifVersion then works.
 	Version string `json:"version,omitempty"`
-	// ReadScopes are needed for every operation, WriteScopes besides for those that
-	// write, DeleteScopes besides for those that delete. Each may be empty; what writes
+	// ReadScopes are needed for every operation, WriteScopes also for those that
+	// write, DeleteScopes also for those that delete. Each may be empty; what writes
 	// or deletes and has neither needs the scope entities:write.
 	ReadScopes   []string `json:"readScopes,omitempty"`
 	WriteScopes  []string `json:"writeScopes,omitempty"`
 	DeleteScopes []string `json:"deleteScopes,omitempty"`
-	// Cascades lets whoever may delete an entity have its foreign keys delete and clear
-	// what refers to it, also where the caller may not do that himself: rows behind
-	// scopes, of read-only and of hidden entities, and those that policies hide.
+	// Cascades lets the entity's foreign keys delete and clear the rows that refer to it, even
+	// rows that the caller could not delete directly: rows behind scopes, rows of read-only
+	// and hidden entities, and rows that policies hide.
 	Cascades Flag `json:"cascades,omitempty"`
 	// Undo is No for an entity whose rows record what happened, such as entries of an audit: an
 	// undo leaves them as they are, and its result says so.
@@ -116,8 +116,8 @@ type Field struct {
 	// Fold says what searches (q, $search, $icontains, $ieq and $iin) do not distinguish, beside upper
 	// and lower case: Accents. An entity that is searched in such a field has no index of words.
 	Fold string `json:"fold,omitempty"`
-	// ReadScopes are needed to know what the field has. It exists for nobody else,
-	// save that whoever may write the entity can write it.
+	// ReadScopes are needed to read the field. Callers without them don't see that it
+	// exists, but those who may write the entity can write it.
 	ReadScopes []string `json:"readScopes,omitempty"`
 	// Comparable says of a field with a Go type or ValueScanner of the app's own
 	// that its column orders and matches as what callers see does: then it can be

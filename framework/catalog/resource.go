@@ -67,7 +67,7 @@ type Field struct {
 	WriteOnly   bool            // never read
 	Sensitive   bool            // never read, filtered or sorted by
 	Searchable  bool            // q looks into it
-	ReadScopes  []string        // needed to know what it has; exists for nobody else, save that it can be written
+	ReadScopes  []string        // needed to read it; callers without them don't see it, but can write it
 	Default     json.RawMessage // nil: none, or generated
 	Generated   bool            // the app gives it a value where callers leave it out
 	Example     json.RawMessage

@@ -25,6 +25,19 @@ func Steps(path string) []string {
 	return steps
 }
 
+// Subject names the value at a path in a sentence: the member, or the item of a list.
+func Subject(path string) string {
+	steps := Steps(path)
+	last := len(steps) - 1
+	if last < 0 {
+		return "the input"
+	}
+	if _, err := strconv.ParseUint(steps[last], 10, 32); err == nil && last > 0 {
+		return "item " + steps[last] + " of " + strconv.Quote(Clip(steps[last-1], 64))
+	}
+	return strconv.Quote(Clip(steps[last], 64))
+}
+
 // At returns the value at a path in plain JSON values; ok is false if there is none.
 func At(doc any, path string) (v any, ok bool) {
 	v = doc

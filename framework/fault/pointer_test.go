@@ -21,3 +21,9 @@ func TestAt(t *testing.T) {
 	}
 	require.Equal(t, []string{"~1", "/"}, fault.Steps("/~01/~1"))
 }
+
+func TestSubject(t *testing.T) {
+	for path, want := range map[string]string{"": "the input", "/a": `"a"`, "/a~1b/c": `"c"`, "/ids/0": `item 0 of "ids"`, "/0": `"0"`, "/a/": `""`} {
+		require.Equal(t, want, fault.Subject(path), path)
+	}
+}

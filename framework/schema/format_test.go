@@ -57,7 +57,7 @@ func TestFormatsAreChecked(t *testing.T) {
 		require.NoError(t, Check(json.RawMessage(`{"$schema":"http://json-schema.org/draft-07/schema#","format":"`+open+`"}`), json.RawMessage(`"(?=a"`)), open)
 	}
 	err := Check(json.RawMessage(`{"properties":{"data":{"contentEncoding":"base64"}}}`), json.RawMessage(`{"data":"%"}`))
-	require.EqualError(t, err, "invalid_payload: must be encoded as base64")
+	require.EqualError(t, err, `invalid_payload: "data" must be encoded as base64`)
 	require.Error(t, Check(json.RawMessage(`{"const":{"format":"date"},"type":"object"}`), json.RawMessage(`{}`)), "a format in data is data")
 	require.NoError(t, Check(json.RawMessage(`{"const":{"format":"date"}}`), json.RawMessage(`{"format":"date"}`)), "a format in data is data")
 }

@@ -41,7 +41,11 @@ func (c *Cache) Check(schema, input json.RawMessage) error {
 	if len(wrong) == 0 {
 		return nil
 	}
-	return fault.Invalid(wrong...)
+	f := fault.Invalid(wrong...)
+	if only := wrong[0]; len(wrong) == 1 && only.Path != "" && lacksSubject(only.Message) {
+		f.Message = fault.Subject(only.Path) + " " + only.Message
+	}
+	return f
 }
 
 // Violations returns the violations of a value, none if it is valid. The error is about

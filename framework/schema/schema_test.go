@@ -39,6 +39,9 @@ func TestViolationsReadWell(t *testing.T) {
 		details, _ := f.Details.([]fault.Detail)
 		require.NotEmpty(t, details, input)
 		require.Equal(t, want, details[0].Message, input)
+		if len(details) == 1 {
+			require.Equal(t, fault.Subject(details[0].Path)+" "+want, f.Message, "alone, it says what it is about")
+		}
 	}
 }
 

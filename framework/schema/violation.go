@@ -79,6 +79,11 @@ func violation(of jsonschema.ErrorKind, at string) fault.Detail {
 	return d
 }
 
+// lacksSubject reports whether a violation's message leaves it to the path to say what it is about.
+func lacksSubject(message string) bool {
+	return strings.HasPrefix(message, "must ") || strings.HasPrefix(message, "has ")
+}
+
 // notBlank is the usual pattern of a text that says something.
 const notBlank = `\S`
 

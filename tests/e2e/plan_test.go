@@ -73,7 +73,8 @@ func TestReplacedPlanOnTheCommandLine(t *testing.T) {
 	require.EqualValues(t, 2, a.lineOf(a.exec(`SDK.Entities.Todo.count({ id: { $in: ["a", "b"] } })`, "run", "-")).Result.Data)
 	no := a.exec("", "approve", first.PlanID, "--deny")
 	require.Equal(t, 1, no.status)
-	require.Contains(t, no.stderr, next)
+	require.Contains(t, no.stderr, "Plan "+next+" has replaced it: review that plan")
+	require.NotContains(t, no.stderr, "to commit these changes", "there is nothing to review in a plan that cannot be denied")
 
 	shown := a.exec("", "approve", next, "--yes")
 	require.Zero(t, shown.status, shown.stderr)
@@ -84,9 +85,12 @@ func TestReplacedPlanOnTheCommandLine(t *testing.T) {
 	require.Equal(t, 1, late.status)
 	require.Contains(t, late.stderr, "no longer waiting for a decision: it is applied")
 	require.Contains(t, late.stderr, "approve --list")
+	require.NotContains(t, late.stderr, "to commit these changes")
+	require.Contains(t, a.exec("", "approve", next, "--yes").stderr, "This was decided before, and is applied:")
 	over := a.lineOf(a.exec("", "approve", first.PlanID, "--yes"))
 	require.Equal(t, string(fault.PlanStale), over.Result.Error.Code)
 	require.Equal(t, "applied", over.Result.Error.Details.(map[string]any)["state"])
+	require.Equal(t, "Plan "+next+" has replaced it and is applied: there is nothing left to decide.", over.Result.Error.Hint)
 	kept := a.exec(`SDK.Entities.KoanRun.all({ filter: { id: SDK.args }, fields: "planId,approval,outcome" })`, "run", "-", "--journal.expose", "--args", `"`+first.RunID+`"`)
 	require.Contains(t, kept.stdout, `"outcome":"ok","approval":"approved","planId":"`+next+`"`)
 }

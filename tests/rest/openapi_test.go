@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -269,5 +270,31 @@ func TestOpenAPIOtherRoutes(t *testing.T) {
 	}
 	for path := range paths {
 		require.False(t, strings.HasPrefix(path, "/api/console"), path)
+	}
+}
+
+// Who opens the bare address in a browser comes to something to read; programs get a fault.
+func TestBareAddress(t *testing.T) {
+	t.Parallel()
+	browser := []string{"Accept", "text/html,application/xhtml+xml,*/*;q=0.8"}
+	with := serve(t, fixtureApp(), framework.HTTPOptions{Console: true, URL: "http://localhost"})
+	led := with.do("GET", "/", "", browser...)
+	require.Equal(t, []any{http.StatusSeeOther, "/console"}, []any{led.status, led.header.Get("Location")})
+
+	without := serve(t, fixtureApp(), framework.HTTPOptions{})
+	page := without.do("GET", "/", "", browser...)
+	require.Equal(t, []any{http.StatusOK, "text/html; charset=utf-8"}, []any{page.status, page.header.Get("Content-Type")})
+	require.Contains(t, page.header.Get("Content-Security-Policy"), "default-src 'none'")
+	links := regexp.MustCompile(`href="([^"]+)"`).FindAllStringSubmatch(string(page.body), -1)
+	require.Len(t, links, 2)
+	for _, link := range links {
+		require.Equal(t, http.StatusOK, without.do("GET", "/"+link[1], "", browser...).status, link[1])
+	}
+	for name, r := range map[string]reply{
+		"a program":    without.do("GET", "/", "", "Accept", "*/*"),
+		"another path": without.do("GET", "/nothing", "", browser...),
+		"a form":       with.do("POST", "/", "{}", browser...),
+	} {
+		require.Equal(t, []any{http.StatusNotFound, "application/problem+json"}, []any{r.status, r.header.Get("Content-Type")}, name)
 	}
 }

@@ -191,7 +191,7 @@ func Held(c *descriptor.Column, f *catalog.Field, v any, at string) (any, *fault
 // it as Value does.
 func Key(e *descriptor.Entity, v any, at string) (any, *fault.Detail) {
 	if v == nil {
-		return nil, &fault.Detail{Path: at, Message: nullID, Expected: "an id"}
+		return nil, &fault.Detail{Path: at, Message: fault.Subject(at) + " " + nullID, Expected: "an id"}
 	}
 	f := e.Resource.Key
 	f.Type = catalog.TypeID

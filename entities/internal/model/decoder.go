@@ -100,7 +100,7 @@ func (d *report) wrong(at, expected string, got any) {
 	if d.full() {
 		return
 	}
-	d.details = append(d.details, fault.Detail{Path: at, Message: "want " + expected, Expected: expected, Received: filter.Describe(got)})
+	d.details = append(d.details, fault.Detail{Path: at, Message: fault.Subject(at) + " takes " + expected, Expected: expected, Received: filter.Describe(got)})
 }
 
 // err returns all that is wrong with the input. What might be stored as it is (Refused), and what

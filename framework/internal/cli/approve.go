@@ -149,7 +149,13 @@ func (c *approvals) decide(ctx context.Context, id string, f approveFlags) error
 			return c.printApproved(i, plan, nil, nil, err, time.Since(start))
 		}
 	}
-	c.showPlan(i.Plans(), plan)
+	switch {
+	case plan.State == approve.PlanWaiting:
+		c.showPlan(i.Plans(), plan)
+	case !f.deny:
+		fmt.Fprintf(c.app.Stderr, "This was decided before, and is %s:\n\n", plan.State)
+		c.showPlan(i.Plans(), plan)
+	}
 	here := terminal{in: bufio.NewReader(c.app.Stdin), out: c.app.Stderr, show: func(id string) bool {
 		next, err := i.Plans().FindPlan(ctx, id, who)
 		if err != nil {

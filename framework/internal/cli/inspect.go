@@ -53,7 +53,7 @@ func (c *command) validate() *cobra.Command {
 			}
 			out, _, err := i.Engine().Invoke(cmd.Context(), c.request(i, validateID, input))
 			if err != nil {
-				return failed(explain(err))
+				return failed(explain(unexposed(i, err)))
 			}
 			if err := c.print(out); err != nil {
 				return err
@@ -74,6 +74,17 @@ func (c *command) validate() *cobra.Command {
 	return cmd
 }
 
+// unexposed says of a script's refusal that the exposure is its cause, if it is: the operator can set another one.
+func unexposed(i Instance, err error) error {
+	if i.Mode() != exposure.Tools || fault.CodeOf(err) != fault.ToolNotFound {
+		return err
+	}
+	return fault.Newf(fault.ToolNotFound, "exposure is `%s`, so this app runs no scripts", i.Mode()).WithHint("%s", exposeScripts)
+}
+
+// exposeScripts is what the operator does where the exposure leaves scripts out.
+const exposeScripts = "Set exposure to code, full or auto: --exposure full."
+
 func (c *command) sdk() *cobra.Command {
 	var file, language string
 	cmd := &cobra.Command{
@@ -92,8 +103,12 @@ func (c *command) sdk() *cobra.Command {
 			}
 			at := slices.IndexFunc(docs, func(d *catalog.Document) bool { return d.URI == uri })
 			view := i.View(auth.Local(), exposure.Understands)
-			if !exposure.CodeTools(view.Mode()) || at < 0 && language != "python" {
-				return failed(explain(fault.New(fault.CodeModeDisabled, "this app offers no code mode, so it has no SDK")))
+			switch off := fault.New(fault.CodeModeDisabled, "this app offers no code mode, so it has no SDK"); {
+			case exposure.CodeTools(view.Mode()) && (at >= 0 || language == "python"):
+			case at >= 0 && i.Mode() == exposure.Tools:
+				return failed(explain(off.WithHint("%s", exposeScripts)))
+			default:
+				return failed(explain(off))
 			}
 			if at < 0 {
 				return failed(explain(fault.Newf(fault.CapabilityUnsupported, "this app runs no scripts in %s", language).

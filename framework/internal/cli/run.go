@@ -190,6 +190,9 @@ func (c *scripts) runScript(ctx context.Context, files []string, input map[strin
 	req.Emit = emitted.print
 	out, outcome, err := i.Engine().Invoke(run.WithBeforeCommit(ctx, c.fitsLine(f.included(plan), plan, redactor)), req)
 	took := time.Since(start)
+	if err != nil {
+		err = unexposed(i, err)
+	}
 	out, _ = redactor.JSON(out) // before its digest is made
 	l, lerr := c.line(code, out, outcome, err, took)
 	if lerr != nil {

@@ -47,7 +47,7 @@ func (c toolCalls) call(ctx context.Context, ex *exchange) (any, *rpcError) {
 	})
 	name, ok := unquoted(called)
 	if !ok {
-		return nil, protocolError(fault.Invalid(fault.Detail{Path: "/name", Message: "the tool's name is missing", Expected: "string"}))
+		return nil, protocolError(fault.Invalid(noText("/name", "the tool's name", called)))
 	}
 	view := ex.peer.view(c.server)
 	if len(arguments) == 0 || string(arguments) == "null" {

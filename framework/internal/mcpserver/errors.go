@@ -136,3 +136,12 @@ func encodeResponse(id json.RawMessage, result any, failed *rpcError) []byte {
 	}
 	return raw
 }
+
+// noText is the problem of a member that must be a string and is not, or is not there.
+func noText(path, what string, given json.RawMessage) fault.Detail {
+	d := fault.Detail{Path: path, Message: what + " is missing", Expected: "string"}
+	if len(given) > 0 && string(given) != "null" {
+		d.Message = what + " must be a string"
+	}
+	return d
+}

@@ -311,6 +311,7 @@ type reply struct {
 		Data    struct {
 			Code    string          `json:"code"`
 			Hint    string          `json:"hint"`
+			Path    string          `json:"path"`
 			Details json.RawMessage `json:"details"`
 		} `json:"data"`
 	} `json:"error"`

@@ -272,6 +272,27 @@ func TestResources(t *testing.T) {
 	require.Equal(t, string(fault.InvalidPayload), w.call(`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{}}`).Error.Data.Code)
 }
 
+// What a request names may be missing, or may be no text: the fault says which, and where.
+func TestNamesThatAreNoText(t *testing.T) {
+	w := dial(t, options(t, newGarden()))
+	for params, want := range map[string]struct{ method, path, message string }{
+		`{}`:                             {"tools/call", "/name", "the tool's name is missing"},
+		`{"name":null}`:                  {"tools/call", "/name", "the tool's name is missing"},
+		`{"name":5}`:                     {"tools/call", "/name", "the tool's name must be a string"},
+		`{"uri":null}`:                   {"resources/read", "/uri", "the resource's uri is missing"},
+		`{"uri":["koan://x"]}`:           {"resources/read", "/uri", "the resource's uri must be a string"},
+		`{"arguments":{}}`:               {"prompts/get", "/name", "the prompt's name is missing"},
+		`{"name":true}`:                  {"prompts/get", "/name", "the prompt's name must be a string"},
+		`{"name":"x","arguments":["a"]}`: {"prompts/get", "/arguments", "the prompt's arguments must be an object"},
+		`{"name":"x","arguments":"{}"}`:  {"prompts/get", "/arguments", "the prompt's arguments must be an object"},
+	} {
+		r := w.call(`{"jsonrpc":"2.0","id":1,"method":"` + want.method + `","params":` + params + `}`)
+		require.Equal(t, -32602, r.Error.Code, params)
+		require.Equal(t, want.message, r.Error.Message, params)
+		require.Equal(t, want.path, r.Error.Data.Path, params)
+	}
+}
+
 // TestUnlistedTemplate: what stands in its place is the document's own
 // business.
 func TestUnlistedTemplate(t *testing.T) {

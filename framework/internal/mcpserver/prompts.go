@@ -69,19 +69,16 @@ type documents struct {
 }
 
 func (d documents) prompt(ctx context.Context, ex *exchange) (any, *rpcError) {
-	var params struct {
-		Name      *string                    `json:"name"`
-		Arguments map[string]json.RawMessage `json:"arguments"`
-	}
-	if json.Unmarshal(rawOrEmpty(ex.params), &params) != nil || params.Name == nil {
-		return nil, protocolError(fault.Invalid(fault.Detail{Path: "/name", Message: "the prompt's name is missing, or the arguments are not an object", Expected: "string"}))
-	}
-	view := ex.peer.view(d.server)
-	one, bad := knownPrompt(view, *params.Name)
+	name, given, bad := namedPrompt(ex.params)
 	if bad != nil {
 		return nil, bad
 	}
-	arguments, wrong := promptArguments(one, params.Arguments)
+	view := ex.peer.view(d.server)
+	one, bad := knownPrompt(view, name)
+	if bad != nil {
+		return nil, bad
+	}
+	arguments, wrong := promptArguments(one, given)
 	if wrong != nil {
 		return nil, protocolError(wrong)
 	}
@@ -112,6 +109,31 @@ func (d documents) prompt(ctx context.Context, ex *exchange) (any, *rpcError) {
 		out.Messages = append(out.Messages, promptMessage{role, content})
 	}
 	return out, nil
+}
+
+// namedPrompt reads the params of a request for a prompt.
+func namedPrompt(params json.RawMessage) (name string, arguments map[string]json.RawMessage, bad *rpcError) {
+	var called, given json.RawMessage
+	members(params, func(name []byte, value json.RawMessage) {
+		switch string(name) {
+		case "name":
+			called = value
+		case "arguments":
+			given = value
+		}
+	})
+	var wrong []fault.Detail
+	name, ok := unquoted(called)
+	if !ok {
+		wrong = append(wrong, noText("/name", "the prompt's name", called))
+	}
+	if json.Unmarshal(rawOrEmpty(given), &arguments) != nil {
+		wrong = append(wrong, fault.Detail{Path: "/arguments", Message: "the prompt's arguments must be an object", Expected: "object"})
+	}
+	if len(wrong) > 0 {
+		return "", nil, protocolError(fault.Invalid(wrong...))
+	}
+	return name, arguments, nil
 }
 
 // knownPrompt finds a prompt; a hidden one is not found.

@@ -87,7 +87,7 @@ func TestPrompts(t *testing.T) {
 		{`{"name":"great","arguments":{"who":"x"}}`, "invalid_payload", "did you mean"},
 		{`{"name":"greet"}`, "invalid_payload", "/arguments/who"},
 		{`{"name":"greet","arguments":{"who":7,"a/b":"x"}}`, "invalid_payload", "/arguments/a~1b"},
-		{`{"name":"greet","arguments":[]}`, "invalid_payload", "/name"},
+		{`{"name":"greet","arguments":[]}`, "invalid_payload", `"path":"/arguments"`},
 		{`{"name":"greet","arguments":{"who":"nobody"}}`, "not_found", ""},
 	} {
 		r := w.call(`{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":` + c.params + `}`)

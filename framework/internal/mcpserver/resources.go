@@ -140,13 +140,17 @@ func (d documents) resource(ctx context.Context, ex *exchange) (any, *rpcError) 
 
 // uriOf reads the URI of a request about one resource.
 func uriOf(m message) (string, *rpcError) {
-	var params struct {
-		URI *string `json:"uri"`
+	var given json.RawMessage
+	members(m.params, func(name []byte, value json.RawMessage) {
+		if string(name) == "uri" {
+			given = value
+		}
+	})
+	uri, ok := unquoted(given)
+	if !ok {
+		return "", protocolError(fault.Invalid(noText("/uri", "the resource's uri", given)))
 	}
-	if json.Unmarshal(rawOrEmpty(m.params), &params) != nil || params.URI == nil {
-		return "", protocolError(fault.Invalid(fault.Detail{Path: "/uri", Message: "the resource's uri is missing", Expected: "string"}))
-	}
-	return *params.URI, nil
+	return uri, nil
 }
 
 // noResource is the error for a resource that does not exist, with the number that it has

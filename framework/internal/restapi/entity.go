@@ -130,7 +130,7 @@ func (h *invocations) modelInput(w http.ResponseWriter, r *http.Request, e *enti
 	if found.Item {
 		id := r.PathValue("id")
 		if _, ok := given[key]; ok && own != id {
-			return fault.Invalid(fault.Detail{Path: "/" + key, Message: "the id in the body is another than that in the path", Expected: id, Received: fault.Clip(own, 64)})
+			return fault.Invalid(fault.Detail{Path: "/" + key, Message: "the id in the body differs from the one in the path", Expected: id, Received: fault.Clip(own, 64)})
 		}
 		own, given[key] = id, text(id)
 		body = object(given)

@@ -7,6 +7,7 @@ package site
 
 import (
 	"context"
+	_ "embed"
 	"io"
 	"log/slog"
 	"net/http"
@@ -21,6 +22,12 @@ import (
 	"github.com/koan-go/koan/framework/internal/oauth"
 	"github.com/koan-go/koan/framework/internal/restapi"
 )
+
+// front is the page at the bare address where there is no console. It names nothing of the app: its readers have
+// not said who they are.
+//
+//go:embed front.html
+var front string
 
 // mcpPath is the path of MCP.
 const mcpPath = "/mcp"
@@ -113,13 +120,22 @@ func (s *Site) ReloadCallers(next catalog.Values) (apply func(), err error) {
 	}, err
 }
 
-// elsewhere serves paths that nothing has. A person who opens the bare address comes to the console.
+// elsewhere serves paths that nothing has. A person who opens the bare address comes to the console, or to a
+// page that says what is here.
 func (s *Site) elsewhere(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == "/" && s.parts.Console != nil && restapi.WantsPage(r) {
+	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+	switch {
+	case r.URL.Path != "/" || !reads || !restapi.WantsPage(r):
+		s.parts.REST.RejectPath(w, r)
+	case s.parts.Console != nil:
 		http.Redirect(w, r, console.Path, http.StatusSeeOther)
-		return
+	default:
+		h := w.Header()
+		h.Set("Content-Type", "text/html; charset=utf-8")
+		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		_, _ = io.WriteString(w, front)
 	}
-	s.parts.REST.RejectPath(w, r)
 }
 
 // IsLocal reports whether only this machine reaches a host.

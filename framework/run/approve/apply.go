@@ -149,8 +149,11 @@ func (g *Guard) replacedFault(ctx context.Context, p *Plan, by auth.Principal) e
 	case err != nil:
 		return err
 	}
-	return f.WithHint("Plan %s has replaced it: review that plan, and decide on it under its own id.", next.ID).
-		WithDetails(map[string]any{"replaced": p.ID, "planId": next.ID, "state": next.State})
+	f = f.WithDetails(map[string]any{"replaced": p.ID, "planId": next.ID, "state": next.State})
+	if next.decided() {
+		return f.WithHint("Plan %s has replaced it and is %s: there is nothing left to decide.", next.ID, next.State)
+	}
+	return f.WithHint("Plan %s has replaced it: review that plan, and decide on it under its own id.", next.ID)
 }
 
 // planToApply is the plan of a verdict, or the one that has replaced it where the client has

@@ -29,6 +29,11 @@ const (
 	PlanReplaced PlanState = "replaced"
 )
 
+// decided reports whether the plan is neither waiting for a decision nor being applied.
+func (s PlanStatus) decided() bool {
+	return s.State == PlanApplied || s.State == PlanDenied || s.State == PlanReplaced
+}
+
 // Plan is a run that was rolled back until somebody agrees to what it does: the
 // request that it came of, its tape, and its changes. Applying it is the next
 // attempt of the same run, in any process. What a plan asks never changes: who has read

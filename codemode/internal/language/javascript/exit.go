@@ -20,7 +20,7 @@ func (r *runtime) bindExit() {
 	r.js.hide(r.js.vm.GlobalObject(), "process", process)
 }
 
-// exitStatus returns the fault of a script whose process.exitCode is another than 0.
+// exitStatus returns the fault of a script whose process.exitCode is not 0.
 func (r *runtime) exitStatus() error {
 	if !strings.Contains(r.job.Code, "process."+exitMember) {
 		return nil
