@@ -288,7 +288,7 @@ func (j *Journal) Undoable(ctx context.Context, run string, r Reader) (out *undo
 		return nil, err
 	}
 	if out != nil {
-		if out.UndoneBy, err = j.undoneBy(ctx, run, r); err != nil {
+		if out.UndoneBy, err = undoneBy(ctx, j, run, r); err != nil {
 			return nil, err
 		}
 		return out, j.addImages(ctx, out)

@@ -172,7 +172,7 @@ func (j *Journal) undoings(ctx context.Context, runs []string, r Reader) (map[st
 
 // undoneBy returns the run because of which another one is undone, "" for none that the reader may read. An undo
 // of an undo makes what the run did again, so the last one of them counts.
-func (j *Journal) undoneBy(ctx context.Context, run string, r Reader) (by string, err error) {
+func undoneBy(ctx context.Context, j *Journal, run string, r Reader) (by string, err error) {
 	for at, undone := run, true; ; undone = !undone {
 		found, err := j.undoings(ctx, []string{at}, r)
 		if err != nil {
