@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/koan-go/koan/codemode/internal/wire"
 	"github.com/koan-go/koan/framework/catalog"
@@ -28,38 +29,58 @@ type resultFile struct {
 }
 
 // keepLarge replaces the result and the answer, where they are too large to be returned, by
-// files: {"$file": id, "size", "type"}.
+// files: {"$file": id, "size", "type"}. Of two that the caller cannot take together, the larger one becomes a file.
 func (e *execution) keepLarge(ctx context.Context, a *run.Attempt, res *wire.Result) error {
-	for _, one := range []struct {
+	most, limited := run.ResultRoom(ctx)
+	for _, raw := range res.Emitted {
+		most -= len(raw)
+	}
+	type named struct {
 		name  string
 		value *json.RawMessage
-	}{{"result.json", &res.Result}, {"answer.json", &res.Answer}} {
-		value := one.value
-		if len(*value) <= e.own.MaxResultBytes {
+	}
+	both := []named{{"result.json", &res.Result}, {"answer.json", &res.Answer}}
+	slices.SortStableFunc(both, func(a, b named) int { return len(*b.value) - len(*a.value) })
+	for _, one := range both {
+		size := len(*one.value)
+		if size <= e.own.MaxResultBytes && (!limited || len(res.Result)+len(res.Answer) <= most || size < handleBytes) {
 			continue
 		}
-		if replaying(ctx) != nil { // the comparison has seen the value
-			*value = json.RawMessage(fmt.Sprintf(`{"$file":null,"size":%d,"type":"application/json"}`, len(*value)))
-			continue
-		}
-		in, err := json.Marshal(map[string]string{"name": one.name, "type": "application/json", "text": string(*value)})
-		if err != nil {
-			return fault.New(fault.Internal, "").Because(err)
-		}
-		raw, err := a.Invoke(ctx, a.Next(), catalog.PluginID("files", "create"), in)
+		handle, err := e.keepInFile(ctx, a, one.name, *one.value)
 		if err != nil {
 			return err
 		}
-		var f resultFile
-		if err := json.Unmarshal(raw, &f); err != nil {
-			return fault.New(fault.Internal, "").Because(err)
-		}
-		if *value, err = json.Marshal(map[string]any{"$file": f.ID, "size": f.Size, "type": f.Type}); err != nil {
-			return fault.New(fault.Internal, "").Because(err)
-		}
-		e.files = append(e.files, raw)
+		*one.value = handle
 	}
 	return nil
+}
+
+// handleBytes is from how many bytes on a value is larger than the handle of its file.
+const handleBytes = 256
+
+// keepInFile stores a value, and returns the handle of its file.
+func (e *execution) keepInFile(ctx context.Context, a *run.Attempt, name string, value json.RawMessage) (json.RawMessage, error) {
+	if replaying(ctx) != nil { // the comparison has seen the value
+		return json.RawMessage(fmt.Sprintf(`{"$file":null,"size":%d,"type":"application/json"}`, len(value))), nil
+	}
+	in, err := json.Marshal(map[string]string{"name": name, "type": "application/json", "text": string(value)})
+	if err != nil {
+		return nil, fault.New(fault.Internal, "").Because(err)
+	}
+	raw, err := a.Invoke(ctx, a.Next(), catalog.PluginID("files", "create"), in)
+	if err != nil {
+		return nil, err
+	}
+	var f resultFile
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return nil, fault.New(fault.Internal, "").Because(err)
+	}
+	handle, err := json.Marshal(map[string]any{"$file": f.ID, "size": f.Size, "type": f.Type})
+	if err != nil {
+		return nil, fault.New(fault.Internal, "").Because(err)
+	}
+	e.files = append(e.files, raw)
+	return handle, nil
 }
 
 // filesOf returns what is known of the files that a script put into its result.

@@ -1,6 +1,7 @@
 package entities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -254,9 +255,9 @@ func (d *databases) checkWordIndexes() error {
 		WithHint("Build it with a C compiler (CGO_ENABLED=1), keep the data in PostgreSQL, or make no field searchable.")
 }
 
-// Folder is where SQLite has the data: "" until the provider has started, and where the
-// data is elsewhere.
-func (d *databases) Folder() string { return d.folder }
+// Folder is where SQLite has the data, or the ledger of an app that opens its databases itself: "" until
+// the provider has started, and where they are elsewhere.
+func (d *databases) Folder() string { return cmp.Or(d.folder, d.ledger.folder) }
 
 // keyFile is where the key is kept that seals secret values in the journal: never in the
 // database that has the journal, unless that is a file itself. It is "" where there is no place

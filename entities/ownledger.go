@@ -37,6 +37,7 @@ type ownLedger struct {
 	place   ledgerPlace // nil where the ledger stands beside the sets
 	intents *intents    // nil where the sets have their receipts
 	foreign string      // that of shim.App, where its database keeps nothing of the system
+	folder  string      // of the place, "" where that is no folder
 }
 
 // ownSettings are those of an app that opens its databases itself.
@@ -64,12 +65,14 @@ func (l *ownLedger) open(ctx context.Context, host catalog.Host, b database.Back
 		l.place, err = postgres.Open(where, host.App(), database.Schema{})
 	case err != nil:
 	case where == "":
-		l.place, err = openLedgerFolder(filepath.Join(path, id))
+		l.folder = filepath.Join(path, id)
+		l.place, err = openLedgerFolder(l.folder)
 	default:
+		l.folder = path
 		l.place, err = openLedgerFolder(path)
 	}
 	if err != nil {
-		l.place = nil
+		l.place, l.folder = nil, ""
 		return err
 	}
 	if err := l.bind(ctx, host, b, first, id); err != nil {

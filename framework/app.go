@@ -150,7 +150,7 @@ func (a App) assemble() App {
 	}
 	provided := a.Providers
 	for i, p := range provided {
-		if data, ok := p.(*entities.Provider); ok { // before the files, which lie beside its data, and behind what its app starts first
+		if data, ok := p.(interface{ Folder() string }); ok { // before the files, which lie beside its data, and behind what its app starts first
 			a.parts, beside = append(a.parts, provided[:i+1]...), data.Folder
 			provided = provided[i+1:]
 			break

@@ -46,6 +46,8 @@ func packImages(r *journal.Record, sealing Sealing) []byte {
 	switch {
 	case r.NoImages != "":
 		return missing(r.NoImages)
+	case r.Images.Len() == 0 && r.Committed && !r.Repaired && len(r.Changes) > 0:
+		return []byte{imagesPaged} // no page: every row that was written is as it was
 	case r.Images.Len() == 0:
 		return nil
 	}
@@ -286,6 +288,9 @@ func (j *Journal) Undoable(ctx context.Context, run string, r Reader) (out *undo
 		return nil, err
 	}
 	if out != nil {
+		if out.UndoneBy, err = undoneBy(ctx, j, run, r); err != nil {
+			return nil, err
+		}
 		return out, j.addImages(ctx, out)
 	}
 	q := j.statement("SELECT record FROM koan_begun WHERE run = ").Arg(run)

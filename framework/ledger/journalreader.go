@@ -170,6 +170,25 @@ func (j *Journal) undoings(ctx context.Context, runs []string, r Reader) (map[st
 	return out, err
 }
 
+// undoneBy returns the run because of which another one is undone, "" for none that the reader may read. An undo
+// of an undo makes what the run did again, so the last one of them counts.
+func undoneBy(ctx context.Context, j *Journal, run string, r Reader) (by string, err error) {
+	for at, undone := run, true; ; undone = !undone {
+		found, err := j.undoings(ctx, []string{at}, r)
+		if err != nil {
+			return "", err
+		}
+		next, ok := found[at]
+		if !ok || next.partly {
+			return by, nil
+		}
+		if by = ""; undone {
+			by = next.run
+		}
+		at = next.run
+	}
+}
+
 // byUndone is the run that a run has undone; an index has those that have.
 const byUndone = "(record ->> 'undoes')"
 

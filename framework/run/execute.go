@@ -364,3 +364,16 @@ func WithBeforeCommit(ctx context.Context, check func(Return, *Outcome) error) c
 	}
 	return context.WithValue(ctx, beforeCommitKey{}, check)
 }
+
+type resultRoomKey struct{}
+
+// WithResultRoom says how many bytes the caller can take of a run's result and its answer together.
+func WithResultRoom(ctx context.Context, bytes int) context.Context {
+	return context.WithValue(ctx, resultRoomKey{}, bytes)
+}
+
+// ResultRoom returns what WithResultRoom said, if it was called.
+func ResultRoom(ctx context.Context) (bytes int, known bool) {
+	bytes, known = ctx.Value(resultRoomKey{}).(int)
+	return bytes, known
+}

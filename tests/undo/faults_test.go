@@ -147,10 +147,54 @@ func TestRunsThatCannotBeUndone(t *testing.T) {
 	require.Contains(t, a.refused(fault.InvalidPayload, map[string]any{"runId": reads.RunID}).Error(), "changed nothing")
 	same := a.Run(`SDK.Entities.Todo.upsert({id: "x", title: "X"}); SDK.Entities.Todo.delete("x")`, koantest.Input{})
 	require.Contains(t, a.refused(fault.InvalidPayload, map[string]any{"runId": same.RunID}).Error(), "left every row as it was")
+	a.Run(`SDK.Entities.Step.upsert({id: "s", text: "first", todo: "1"})`, koantest.Input{})
+	for _, script := range []string{
+		`SDK.Entities.Step.patch("s", {text: "other"}); SDK.Entities.Step.patch("s", {text: was})`,
+		`SDK.Entities.Step.patch("s", {text: was})`,
+		`SDK.Entities.Step.delete("s"); SDK.Entities.Step.upsert({...row, todo: "1"})`,
+	} {
+		back := a.Run(`const row = SDK.Entities.Step.getById("s"); const was = row.text; `+script, koantest.Input{})
+		require.Equal(t, 1, back.ChangeCounts[0].Updated, script)
+		require.Contains(t, a.refused(fault.InvalidPayload, map[string]any{"runId": back.RunID}).Error(), "left every row as it was", script)
+	}
 	failed := a.Try(`SDK.Entities.Todo.patch("1", {title: "no"}); throw new Error("no")`, koantest.Input{})
 	require.Contains(t, a.refused(fault.InvalidPayload, map[string]any{"runId": failed.RunID}).Error(), "javascript_error")
 	dry := a.Run(`SDK.Entities.Todo.patch("1", {title: "dry"})`, koantest.Input{DryRun: true})
 	require.Contains(t, a.refused(fault.InvalidPayload, map[string]any{"runId": dry.RunID}).Error(), "dry run")
+}
+
+// A second undo of a run says which run undid it, as long as that one is not undone itself.
+func TestSecondUndoNamesTheFirst(t *testing.T) {
+	t.Parallel()
+	if pgtest.ForEach(t, TestSecondUndoNamesTheFirst) {
+		return
+	}
+	a := start(t)
+	ann := &app{t, a.As(auth.Principal{Subject: "ann", Scopes: []string{"*"}, Sets: []string{"default"}}), a.place}
+	a.Run(`SDK.Entities.Todo.upsertMany([{id: "a", title: "A"}, {id: "b", title: "B"}])`, koantest.Input{})
+	done := ann.Run(`SDK.Entities.Todo.patch("a", {title: "A2"}); SDK.Entities.Todo.delete("b"); SDK.Entities.Todo.upsert({id: "c", title: "C"})`, koantest.Input{})
+	again := map[string]any{"runId": done.RunID}
+	first := ann.undo(done.RunID)
+	for _, who := range []*app{a, ann} {
+		err := who.refused(fault.Conflict, again)
+		require.Contains(t, err.Error(), "is undone already: run "+first.RunID+" undid it")
+		require.Equal(t, "/runId", fault.From(err).Path)
+		require.Contains(t, fault.From(err).Hint, "undo run "+first.RunID)
+		require.Len(t, paths(t, err), 3)
+	}
+
+	redone := a.undo(first.RunID)
+	require.Contains(t, a.refused(fault.Conflict, map[string]any{"runId": first.RunID}).Error(), redone.RunID)
+	second := a.undo(done.RunID)
+	require.Contains(t, a.refused(fault.Conflict, again).Error(), "run "+second.RunID+" undid it")
+	require.NotContains(t, ann.refused(fault.Conflict, again).Error(), second.RunID, "ann may not read the run of somebody else")
+
+	a.undo(second.RunID)
+	a.Run(`SDK.Entities.Todo.patch("a", {title: "A3"})`, koantest.Input{})
+	require.Contains(t, a.refused(fault.Conflict, again).Error(), "/Todo/a/title: it was changed since")
+	_, err := a.tryUndo(map[string]any{"runId": done.RunID, "onConflict": "skip"})
+	require.NoError(t, err)
+	require.Contains(t, a.refused(fault.Conflict, again).Error(), "3 places", "the undo left one of them")
 }
 
 func TestUndoNeedsTheRightsToEachChange(t *testing.T) {

@@ -63,7 +63,10 @@ func (g *graph) addToOne(one *toOne) {
 		c.ReadOnly = c.ReadOnly || e.source.Column(one.column).Generated
 	}
 	if c.Reference == "" && !c.ReadOnly && one.column != "" { // the key itself
-		c.ReadOnly, c.Reason = true, "It follows from id."
+		c.ReadOnly, c.Required, c.Reason = true, false, "It follows from id."
+		if col := e.source.Column(one.column); e.Resource.Key.Generated && col.Default == nil && !col.Always { // else it would refer to anything
+			e.Resource.Key.Generated, e.Resource.Key.Required = false, e.source.Writable()
+		}
 	}
 	e.Resource.Edges, e.Edges = append(e.Resource.Edges, c), append(e.Edges, d)
 }

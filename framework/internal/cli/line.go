@@ -22,6 +22,9 @@ const executeTool = "koan.code.execute"
 // maxLine bounds the one line of `APP run` (CONTRACT section 7), in bytes.
 const maxLine = 64 << 10
 
+// lineFrame is about what a line has besides a result and an answer: ids, digests, counts.
+const lineFrame = 4 << 10
+
 // line is the one line that `APP run` prints (CONTRACT section 7).
 type line struct {
 	RunID         string     `json:"run_id"`

@@ -49,7 +49,7 @@ var runTexts = []struct{ input, flag, help string }{
 	{"idempotencyKey", "idempotency-key", "run at most once: the same key and script return the first result again"},
 	{"correlationId", "correlation-id", "your own id of what the run belongs to, for the journal"},
 	{"approval", "approval", "which effects need approval, where the configuration asks for less: never, destructive, writes, always"},
-	{"onLarge", "on-large", "file: a result or an answer larger than codeMode.maxResultBytes becomes a file"},
+	{"onLarge", "on-large", "file: a result or an answer that is too large for the line becomes a file"},
 	{"planId", "plan-id", "apply this plan, or show it with --dry-run, instead of a FILE"},
 }
 
@@ -188,6 +188,7 @@ func (c *scripts) runScript(ctx context.Context, files []string, input map[strin
 	req := c.request(i, executeID, raw)
 	emitted := &emittedLines{to: c.app.Stderr, redactor: redactor}
 	req.Emit = emitted.print
+	ctx = run.WithResultRoom(ctx, maxLine-lineFrame)
 	out, outcome, err := i.Engine().Invoke(run.WithBeforeCommit(ctx, c.fitsLine(f.included(plan), plan, redactor)), req)
 	took := time.Since(start)
 	if err != nil {

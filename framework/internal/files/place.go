@@ -32,7 +32,7 @@ const (
 // Settings implements catalog.Configurable.
 func (p *Provider) Settings() []catalog.Setting {
 	return []catalog.Setting{
-		{Key: keyDir, Default: "", Help: "folder that keeps uploaded and created files; servers with one database share it. Empty: the bucket of files.s3, or the folder `files` beside the data in SQLite; with PostgreSQL there are no files then"},
+		{Key: keyDir, Default: "", Help: "folder that keeps uploaded and created files; servers with one database share it. Empty: the bucket of files.s3, or the folder `files` beside the data in SQLite, or beside the ledger of an app that opens its databases itself; with the data in PostgreSQL there are no files then"},
 		{Key: keyMaxBytes, Default: 64 << 20, Min: 1, Max: 1 << 40, Unit: "bytes", Help: "largest file; 5 GiB at most in a bucket"},
 		{Key: keyCallerBytes, Default: 256 << 20, Min: 1, Max: 1 << 50, Unit: "bytes", Help: "how much one caller's files may have together to which no committed run or row refers yet"},
 		{Key: keyTotalBytes, Default: 64 << 30, Min: 1, Max: 1 << 50, Unit: "bytes", Help: "how much all files may have together"},

@@ -61,7 +61,19 @@ func (m Import) Run(ctx context.Context) (*Imported, *run.Outcome, error) {
 		return json.RawMessage("null"), err
 	})
 	outcome, err := m.Engine.Do(ctx, m.request(), op, m.DryRun)
+	if out != nil && fault.CodeOf(err) == fault.MemoryExceeded {
+		err = out.tooMuch(fault.From(err))
+	}
 	return out, outcome, err
+}
+
+// tooMuch is the failure of an import whose rows one run cannot hold. It may be tried again only where other runs are in its way.
+func (o *Imported) tooMuch(f *fault.Fault) error {
+	if f.Retry == fault.Safe {
+		return f
+	}
+	return fault.Newf(f.Code, "%s: the import ended with row %d, and stored none", f.Message, o.Rows).WithDetails(f.Details).Because(f).
+		WithHint("Split the file, and import each part as a run of its own. Or give this import more memory, such as --run.maxBytes 400000000.")
 }
 
 // fault is the failure of an import, with all problems.

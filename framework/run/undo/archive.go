@@ -29,6 +29,9 @@ type Kept struct {
 	// "" where nobody has noted it.
 	Images   journal.Pages
 	NoImages string
+	// UndoneBy is the run that has undone all of it and was not undone itself, "" for none that the
+	// caller may know of.
+	UndoneBy string
 }
 
 // OutsideCall is a call that no undo reaches.

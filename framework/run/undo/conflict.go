@@ -13,7 +13,7 @@ func Conflict(places []Place) *fault.Fault {
 }
 
 // conflict is what the caller of an undo gets.
-func conflict(places []Place) *fault.Fault {
+func (k *Kept) conflict(places []Place) *fault.Fault {
 	details := make([]fault.Detail, len(places))
 	for i, p := range places {
 		details[i] = fault.Detail{Path: p.path(), Message: p.Message}
@@ -22,6 +22,10 @@ func conflict(places []Place) *fault.Fault {
 		}
 	}
 	most := min(len(details), fault.MaxFound)
+	if k.UndoneBy != "" {
+		return fault.New(fault.Conflict, "the run is undone already: run "+k.UndoneBy+" undid it").WithDetails(details[:most]).WithPath(at).WithRetry(fault.Fix).
+			WithHint("Nothing was changed. To have back what the run did, undo run %s.", k.UndoneBy)
+	}
 	message := fmt.Sprintf("the run cannot be undone: %s: %s", details[0].Path, details[0].Message)
 	if n := len(details); n > 1 {
 		message = fmt.Sprintf("the run cannot be undone, since %d places cannot be restored; the first is %s: %s", n, details[0].Path, details[0].Message)

@@ -58,7 +58,7 @@ func (k *Kept) Restore(ctx context.Context, a *run.Attempt, o Options) (*Result,
 		return nil, err
 	}
 	if len(places) > 0 && !o.Skip {
-		return nil, conflict(places)
+		return nil, x.conflict(places)
 	}
 	return &Result{
 		Undone: k.Run, Skipped: append([]Place{}, places...), NotUndone: k.outside(a.Run().View(), index.unnamed),
@@ -365,7 +365,7 @@ func (x *restorer) admit(rows []int32) error {
 		}
 	}
 	if len(gone) > 0 {
-		return conflict(gone)
+		return x.conflict(gone)
 	}
 	carriers := map[int32][]int32{}
 	for _, n := range carried {

@@ -78,7 +78,7 @@ func (k *Kept) refusal(v *catalog.View) error {
 		return unrecorded("the run was recorded without its changes: the process that ran it ended before they were written")
 	case k.Images == nil && k.Changes > 0:
 		return unrecorded("the run was recorded without its changes")
-	case k.Images == nil:
+	case k.Images == nil || k.Images.Pages() == 0:
 		return refuse("the run left every row as it was")
 	}
 	return nil

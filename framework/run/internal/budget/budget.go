@@ -42,11 +42,13 @@ func (c *Account) Take(n int64) error {
 	b := c.budget
 	if c.used.Add(n) > b.run {
 		c.used.Add(-n)
-		return runHoldsTooMuch(b.run)
+		return runHoldsTooMuch(b.run, "run.maxBytes")
 	}
 	if b.used.Add(n) > b.all {
 		b.used.Add(-n)
-		c.used.Add(-n)
+		if c.used.Add(-n)+n > b.all { // there is no room for it when others have ended, either
+			return runHoldsTooMuch(b.all, "run.maxTotalMb")
+		}
 		return serverHoldsTooMuch(b.all)
 	}
 	return nil
@@ -69,8 +71,8 @@ func (c *Account) Free() int64 {
 	return max(0, min(c.budget.run-c.used.Load(), c.budget.all-c.budget.used.Load()))
 }
 
-func runHoldsTooMuch(most int64) *fault.Fault {
-	return fault.Newf(fault.MemoryExceeded, "the server would have to hold more than %d bytes for this run (run.maxBytes)", most).
+func runHoldsTooMuch(most int64, key string) *fault.Fault {
+	return fault.Newf(fault.MemoryExceeded, "the server would have to hold more than %d bytes for this run (%s)", most, key).
 		WithHint("Send smaller batches, each in a run of its own: change fewer or narrower rows at once, and fetch less from plugins. `dryRun`, `include: [\"changes\"]` and rules of approval keep each row before and after.").
 		WithDetails(map[string]any{"limit": "host", "limitBytes": most})
 }
