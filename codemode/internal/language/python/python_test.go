@@ -66,6 +66,8 @@ var answers = map[string]string{
 	"koan::Todo.patch":              `{"id":"1","title":"milk","big":"9007199254740993"}`,
 	"upstream::github::list-issues": `[{"number":1}]`,
 	"upstream::github::search":      `{"total":12345678901234567890}`,
+
+	"whole:upstream::github::list-issues": `{"result":{"content":[{"type":"text","text":"whole"}]}}`,
 }
 
 func (h *host) Call(_ context.Context, id string, in json.RawMessage) (json.RawMessage, int64, error) {

@@ -27,6 +27,11 @@ def tool_function(name: str) -> str:
     return out + "_" if keyword.iskeyword(out) else out
 
 
+def plain(name: str) -> str:
+    """Return the name that a keyword argument stands for: `from_` is `from`, which cannot be written."""
+    return name[:-1] if name.endswith("_") and keyword.iskeyword(name[:-1]) else name
+
+
 def server_module(server_id: str) -> str:
     """Return the name of a server's module."""
     out = re.sub(r"\W", "_", snake(server_id.replace("-", "_").replace(".", "_")))
