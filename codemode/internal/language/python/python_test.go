@@ -178,3 +178,31 @@ func TestProcessesWaitForTheirScripts(t *testing.T) {
 		seen[pid] = true
 	}
 }
+
+// A script whose process does not end after its result has its answer. Its caller's next script waits for that process,
+// gets another one, and nothing waits for ever.
+func TestScriptThatStaysAfterItsResult(t *testing.T) {
+	t.Parallel()
+	const stays = "import struct, os\nbody = b'{\"result\":1}'\nos.write(5, struct.pack('>IBI', len(body) + 5, 7, 0) + body)\nwhile True: pass"
+	run := func(ctx context.Context, code string) (*wire.Result, error) {
+		j := job(code)
+		j.Principal = "stays"
+		return newSandbox(t).Execute(ctx, j, &host{})
+	}
+	for range 3 {
+		r, err := run(t.Context(), stays)
+		require.NoError(t, err)
+		require.Nil(t, r.Fault, "%+v", r.Fault)
+		require.Equal(t, "1", string(r.Result))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err = run(ctx, "2")
+		require.ErrorIs(t, err, context.Canceled)
+		for range 2 {
+			r, err = run(t.Context(), "6 * 7")
+			require.NoError(t, err)
+			require.Nil(t, r.Fault, "%+v", r.Fault)
+			require.Equal(t, "42", string(r.Result))
+		}
+	}
+}
