@@ -62,6 +62,9 @@ func (p *plugin) receivedFault(op *catalog.Operation, raw []byte) error {
 	return f
 }
 
+// ownHint is the hint of a plugin's own fault that has none: that of execution_error is about failures.
+const ownHint = "The message is the plugin's own: correct the call, or do without it."
+
 // decodeOwn reads a fault whose code the plugin declares as its own: it is execution_error, with the
 // code in its details.
 func decodeOwn(raw json.RawMessage) (*fault.Fault, error) {
@@ -72,6 +75,9 @@ func decodeOwn(raw json.RawMessage) (*fault.Fault, error) {
 	details := map[string]any{"code": string(f.Code)}
 	if raw, err := json.Marshal(f.Details); err == nil && f.Details != nil && len(raw) <= maxFaultDetails {
 		details["details"] = f.Details
+	}
+	if f.Hint == "" && f.Retry != fault.Safe {
+		f.Hint = ownHint
 	}
 	out := fault.New(fault.ExecutionError, f.Message).WithHint("%s", f.Hint).WithPath(f.Path).WithDetails(details).WithRetry(fault.Fix)
 	if f.Retry != "" {
