@@ -233,16 +233,6 @@ func streaming(ctx context.Context) (out context.Context, cancel func()) {
 	return out, func() { stop(); end() }
 }
 
-// died is the fault of a call whose process has died.
-func (p *plugin) died(proc *process) *fault.Fault {
-	f := fault.Newf(fault.PluginUnavailable, "the plugin %s died in the middle of the call", p.name)
-	if why, ended := proc.took.Load().(string); ended {
-		f.Message += ": it was ended because it " + why
-		return f.WithHint("Call again with less at a time: the plugin is being restarted. The operator may let it hold more (plugins.%s.memoryMb).", p.name)
-	}
-	return f.WithHint("Call again: the plugin is being restarted. If it dies again on the same input, see the log and `doctor`.")
-}
-
 // explainCall makes a fault of an error of gRPC.
 func (p *plugin) explainCall(proc *process, op *catalog.Operation, err error) error {
 	var f *fault.Fault
@@ -267,7 +257,7 @@ func (p *plugin) explainCall(proc *process, op *catalog.Operation, err error) er
 		case op.Effects.RepeatsOutside():
 			return fault.Newf(fault.OutcomeUnknown, "the plugin %s died in the middle of %s", p.name, op.ID.Op).Because(errors.Join(err, errDied))
 		}
-		return p.died(proc).Because(errors.Join(err, errDied, catalog.ErrInterrupted))
+		return proc.died(p.name).Because(errors.Join(err, errDied, catalog.ErrInterrupted))
 	}
 	p.log.Warn("the plugin ended a call with a status of gRPC", "function", op.ID.Op, "status", status.Code(err).String(), "error", err.Error())
 	return p.pluginFailure(op, "it ended the call with the status "+status.Code(err).String()).Because(err)

@@ -16,7 +16,7 @@ from koan.errors import KoanError, ModuleMemberError, ModuleUnavailableError
 from .channel import Reply
 from .left import caller_line
 from .loop import Calls
-from .names import did_you_mean, it_has, server_module, snake, tool_function
+from .names import did_you_mean, functions_of, it_has, server_module
 from .sdk import joined
 
 NAME = "servers"
@@ -134,8 +134,8 @@ def fill(module: types.ModuleType, calls: Calls, server: dict[str, Any]) -> None
     """Define the functions of a server's module."""
     raw = Raw(module.__name__ + ".raw")
     names: list[str] = []
-    for tool in server.get("tools") or []:
-        for name in dict.fromkeys((tool_function(tool["name"]), snake(tool_function(tool["name"])))):
+    for tool, own in functions_of(server.get("tools") or []):
+        for name in own:
             if name in module.__dict__:
                 continue
             names.append(name)
@@ -155,7 +155,7 @@ def fill(module: types.ModuleType, calls: Calls, server: dict[str, Any]) -> None
 
 def _meta(server: dict[str, Any]) -> dict[str, Any]:
     """Return what a server's module says of it. An absent version or description is left out."""
-    tools = [{"toolName": t["name"], "exportName": tool_function(t["name"]), "description": t.get("description")} for t in server.get("tools") or []]
+    tools = [{"toolName": t["name"], "exportName": next(iter(names), None), "description": t.get("description")} for t, names in functions_of(server.get("tools") or [])]
     meta = {"serverId": server["id"], "serverName": server.get("name", ""), "serverVersion": server.get("version")}
     return {**_present(meta), "tools": [_present(t) for t in tools]}
 
