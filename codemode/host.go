@@ -147,7 +147,9 @@ func (h *host) Call(ctx context.Context, id string, input json.RawMessage) (json
 				return nil, 0, ctx.Err()
 			}
 		}
-		out, err = h.calls.Invoke(ctx, at, parsed, input)
+		if out, err = h.calls.Invoke(ctx, at, parsed, input); whole && err == nil {
+			out, err = wholeResult(parsed, out)
+		}
 		h.noteCutOff(ctx, parsed, err)
 		h.noteRule(err)
 		if parsed.Kind == catalog.KindUpstream && !run.Ends(err) {
@@ -306,7 +308,9 @@ func (h *host) make(ctx context.Context, f *flight) {
 		if f.whole {
 			made = catalog.WithWholeResult(made)
 		}
-		f.out, f.err = h.calls.Invoke(made, f.at, f.id, f.in)
+		if f.out, f.err = h.calls.Invoke(made, f.at, f.id, f.in); f.whole && f.err == nil {
+			f.out, f.err = wholeResult(f.id, f.out)
+		}
 		h.noteCutOff(ctx, f.id, f.err)
 		h.noteRule(f.err)
 		f.err = explainInput(f.err, h.view.At(catalog.SurfaceScript).Operation(f.id), f.in)

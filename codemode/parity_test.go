@@ -33,7 +33,10 @@ var pairs = map[string]struct {
 	"each":                   {javascript: "let s = ''; for (const n of SDK.Entities.Note.each()) s += n.text; s", python: "s = ''\nfor n in SDK.Entities.Note.each():\n    s += n.text\ns"},
 	"writing":                {javascript: "SDK.Entities.Note.upsert({id: '7', text: 'x'}).text", python: "SDK.Entities.Note.upsert({'id': '7', 'text': 'x'}).text"},
 	"a dry run":              {javascript: "SDK.Entities.Note.upsert({id: '8', text: 'x'})", python: "SDK.Entities.Note.upsert({'id': '8', 'text': 'x'})", with: in{"dryRun": true}},
-	"nothing found":          {javascript: "SDK.Entities.Note.findById('none')", python: "SDK.Out.answer(SDK.Entities.Note.find_by_id('none'))\nNone"},
+	"nothing found":          {javascript: "SDK.Entities.Note.findById('none')", python: "SDK.Entities.Note.find_by_id('none')"},
+	"null as a result":       {javascript: "globalThis.result = null; 5", python: "result = None\n5"},
+	"a returned null":        {javascript: "return null", python: "return None"},
+	"a plugin's, whole":      {javascript: "import * as mail from '@codemode/servers/mail'; globalThis.result = (await mail.send({to: 'x'})).$raw", python: "import servers.mail as mail\nresult = await mail.raw.send(to='x')"},
 	"a fault":                {javascript: "SDK.Entities.Note.getById('none')", python: "SDK.Entities.Note.getById('none')", fails: fault.NotFound},
 	"a caught fault":         {javascript: "let c; try { SDK.Entities.Note.getById('none') } catch (e) { c = [e.code, e.retry, e.message] } c", python: "try:\n    SDK.Entities.Note.getById('none')\nexcept KoanError as e:\n    c = [e.code, e.retry, e.message]\nc"},
 	"a wrong option":         {javascript: "SDK.Entities.Note.collection({pages: 1})", python: "SDK.Entities.Note.collection(pages=1)", fails: fault.InvalidPayload},
@@ -210,11 +213,9 @@ func requireSameRun(t *testing.T, language string, js, other *reply, fails fault
 
 func same(t *testing.T, a, b json.RawMessage) {
 	t.Helper()
-	if len(a) == 0 {
-		a = json.RawMessage("null")
+	if len(a) > 0 && len(b) > 0 {
+		require.JSONEq(t, string(a), string(b))
+		return
 	}
-	if len(b) == 0 {
-		b = json.RawMessage("null")
-	}
-	require.JSONEq(t, string(a), string(b))
+	require.Equal(t, string(a), string(b), "null is a value, and no value is none")
 }

@@ -257,8 +257,7 @@ func (p *plugin) explainCall(proc *process, op *catalog.Operation, err error) er
 		case op.Effects.RepeatsOutside():
 			return fault.Newf(fault.OutcomeUnknown, "the plugin %s died in the middle of %s", p.name, op.ID.Op).Because(errors.Join(err, errDied))
 		}
-		return fault.Newf(fault.PluginUnavailable, "the plugin %s died in the middle of the call", p.name).
-			WithHint("Call again: the plugin is being restarted. If it dies again on the same input, see the log and `doctor`.").Because(errors.Join(err, errDied, catalog.ErrInterrupted))
+		return proc.died(p.name).Because(errors.Join(err, errDied, catalog.ErrInterrupted))
 	}
 	p.log.Warn("the plugin ended a call with a status of gRPC", "function", op.ID.Op, "status", status.Code(err).String(), "error", err.Error())
 	return p.pluginFailure(op, "it ended the call with the status "+status.Code(err).String()).Because(err)

@@ -76,6 +76,8 @@ func TestFaults(t *testing.T) {
 		raw, err := json.Marshal(f.Details)
 		require.NoError(t, err)
 		require.JSONEq(t, `{"code":"too_loud","details":{"volume":11}}`, string(raw))
+		_, err = b.say(echoIn{Do: "bare"})
+		require.Equal(t, "The message is the plugin's own: correct the call, or do without it.", fault.From(err).Hint)
 		_, err = b.say(echoIn{Do: "undeclared"})
 		require.Equal(t, fault.ExecutionError, fault.CodeOf(err))
 		require.NotContains(t, err.Error(), "inner words")

@@ -62,6 +62,9 @@ func (p *plugin) receivedFault(op *catalog.Operation, raw []byte) error {
 	return f
 }
 
+// ownHint is the hint of a plugin's own fault that has none: that of execution_error is about failures.
+const ownHint = "The message is the plugin's own: correct the call, or do without it."
+
 // decodeOwn reads a fault whose code the plugin declares as its own: it is execution_error, with the
 // code in its details.
 func decodeOwn(raw json.RawMessage) (*fault.Fault, error) {
@@ -72,6 +75,9 @@ func decodeOwn(raw json.RawMessage) (*fault.Fault, error) {
 	details := map[string]any{"code": string(f.Code)}
 	if raw, err := json.Marshal(f.Details); err == nil && f.Details != nil && len(raw) <= maxFaultDetails {
 		details["details"] = f.Details
+	}
+	if f.Hint == "" && f.Retry != fault.Safe {
+		f.Hint = ownHint
 	}
 	out := fault.New(fault.ExecutionError, f.Message).WithHint("%s", f.Hint).WithPath(f.Path).WithDetails(details).WithRetry(fault.Fix)
 	if f.Retry != "" {
@@ -95,4 +101,14 @@ func (p *plugin) pluginFailure(op *catalog.Operation, why string) *fault.Fault {
 // bounded is a text of at most n bytes, in valid UTF-8.
 func bounded(s string, n int) string {
 	return fault.Clip(strings.ToValidUTF8(s, "?"), n)
+}
+
+// died is the fault of a call in the middle of which the process of a plugin has died.
+func (v *vitals) died(name string) *fault.Fault {
+	f := fault.Newf(fault.PluginUnavailable, "the plugin %s died in the middle of the call", name)
+	if why, ended := v.took.Load().(string); ended {
+		f.Message += ": it was ended because it " + why
+		return f.WithHint("Call again with less at a time: the plugin is being restarted. The operator may let it hold more (plugins.%s.memoryMb).", name)
+	}
+	return f.WithHint("Call again: the plugin is being restarted. If it dies again on the same input, see the log and `doctor`.")
 }

@@ -89,7 +89,7 @@ type echoIn struct {
 	Text    string `json:"text,omitempty"    jsonschema_description:"what to say"`
 	SleepMs int    `json:"sleepMs,omitempty" jsonschema:"minimum=0"`
 	Size    int    `json:"size,omitempty"`
-	Do      string `json:"do,omitempty"      jsonschema:"enum=read,enum=get,enum=hoard,enum=fill,enum=panic,enum=fault,enum=error,enum=print,enum=deaf,enum=progress,enum=die,enum=late,enum=made-up,enum=quota,enum=script,enum=own,enum=undeclared,enum=partial"`
+	Do      string `json:"do,omitempty"      jsonschema:"enum=read,enum=get,enum=hoard,enum=fill,enum=panic,enum=fault,enum=error,enum=print,enum=deaf,enum=progress,enum=die,enum=late,enum=made-up,enum=quota,enum=script,enum=own,enum=bare,enum=undeclared,enum=partial"`
 }
 
 type echoOut struct {
@@ -147,6 +147,9 @@ func echoPlugin(domain string) kit.Plugin {
 	echo := func(ctx context.Context, call kit.Call, in echoIn) (echoOut, error) {
 		if in.Do == "hoard" { // it may be most of the memory
 			hoard = bytes.Repeat([]byte{1}, in.Size)
+			if in.Text == "stay" {
+				<-ctx.Done()
+			}
 			return echoOut{Pid: os.Getpid(), Env: []string{}}, nil
 		}
 		out := echoOut{Text: in.Text + strings.Repeat("x", in.Size), Pid: os.Getpid(), Key: call.Key, Set: call.Set, Trace: call.Trace, DryRun: call.DryRun, Local: call.Local, Subject: call.Caller.Subject, Scopes: call.Caller.Scopes, Sets: call.Caller.Sets, Env: os.Environ(), Setting: greeting}
@@ -161,6 +164,8 @@ func echoPlugin(domain string) kit.Plugin {
 			return out, fmt.Errorf("ask a peer: %w", context.DeadlineExceeded)
 		case "own":
 			return out, fmt.Errorf("in echo: %w", &kit.Fault{Code: "too_loud", Message: "not so loud", Hint: "whisper", Path: "/text", Details: map[string]any{"volume": 11}})
+		case "bare":
+			return out, &kit.Fault{Code: "too_loud", Message: "not so loud"}
 		case "undeclared":
 			return out, &kit.Fault{Code: "too_quiet", Message: "inner words"}
 		case "made-up":

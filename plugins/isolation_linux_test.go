@@ -78,10 +78,10 @@ func TestAPluginThatHoldsTooMuchIsReplaced(t *testing.T) {
 		b := start(t, pluginsDir(t, "echo"), values{"plugins.echo.isolation": isolation, "plugins.echo.memoryMb": "400"}) // the race detector takes a part of it
 		first, err := b.say(echoIn{})
 		require.NoError(t, err)
-		_, err = b.say(echoIn{Do: "hoard", Size: 450 << 20})
-		if err != nil { // it is killed during the call or after it
-			require.Equal(t, fault.PluginUnavailable, fault.CodeOf(err))
-		}
+		_, err = b.say(echoIn{Do: "hoard", Text: "stay", Size: 450 << 20})
+		require.Equal(t, fault.PluginUnavailable, fault.CodeOf(err))
+		require.Regexp(t, `the plugin echo died in the middle of the call: it was ended because it holds \d+ MB and may hold 400 \(memoryMb\)`, err.Error())
+		require.Contains(t, fault.From(err).Hint, "plugins.echo.memoryMb")
 		require.Eventually(t, func() bool {
 			out, err := b.say(echoIn{})
 			return err == nil && out.Pid != first.Pid

@@ -43,7 +43,7 @@ func TestOperations(t *testing.T) {
 			"text": {"type": "string", "description": "what to say"},
 			"sleepMs": {"type": "integer", "minimum": 0},
 			"size": {"type": "integer"},
-			"do": {"type": "string", "enum": ["read","get","hoard","fill","panic","fault","error","print","deaf","progress","die","late","made-up","quota","script","own","undeclared","partial"]}
+			"do": {"type": "string", "enum": ["read","get","hoard","fill","panic","fault","error","print","deaf","progress","die","late","made-up","quota","script","own","bare","undeclared","partial"]}
 		}}`, string(say.Input))
 	require.Equal(t, catalog.Effects{Outside: true}, s.Operation(catalog.PluginID("echo", "send")).Effects)
 	require.Equal(t, 200*time.Millisecond, s.Operation(catalog.PluginID("echo", "hurry")).Timeout)

@@ -44,10 +44,15 @@ type process struct {
 	once sync.Once
 	gone chan struct{} // closed when the process is known to be useless
 	used atomic.Bool   // a call was sent to it
+	vitals
+}
 
+// vitals are how a process does.
+type vitals struct {
 	heard  atomic.Bool // it has answered something since the last beat
 	missed atomic.Int32
 	hung   atomic.Bool
+	took   atomic.Value // the text of excess that ended it
 }
 
 // stopGrace is how long a process may take to exit when it is asked to.
@@ -127,6 +132,7 @@ func (p *process) watch(i *isolation, log *slog.Logger) {
 		case <-tick.C:
 			if why := p.excess(pid, i); why != "" {
 				log.Error("the plugin "+why+"; it is replaced", "pid", pid)
+				p.took.Store(why)
 				p.kill()
 				return
 			}

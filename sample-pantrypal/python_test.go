@@ -45,3 +45,25 @@ func TestWorkflowsInPython(t *testing.T) {
 	r := k.Run("try { SDK.Actions.mealPrep({ servings: 90 }) } catch (e) { SDK.Out.answer([e.code, e.message]) }", koantest.Input{})
 	require.JSONEq(t, `["execution_error", "ValueError: 4 meals of 90 portions are 360, more than the 100 that one meal is planned for."]`, string(r.Answer))
 }
+
+// What faults say names what Python has, whatever entities say of it.
+func TestFaultsNameWhatPythonHas(t *testing.T) {
+	t.Parallel()
+	needs.Program(t, "python3")
+	k := open(t, koantest.Setting{Key: "codeMode.languages", Value: "python"})
+	for code, words := range map[string][]string{
+		"SDK.Entities.PantryItem.delete_by_query({})": {"confirm with all=True"},
+		"SDK.Entities.PantryItem.delete_by_query()":   {"{} with all=True matches every"},
+		"SDK.Entities.PantryItem.get_by_id(None)":     {"not None:", "findById can be None"},
+		"await asyncio.Future()":                      {"make sure that something ends each future"},
+		"null":                                        {"Write None."},
+		"JSON.stringify({})":                          {"json.dumps"},
+		"SDK.Entities.PantryItem.find_by_id('00000000-0000-0000-0000-000000000000').name": {"check it first"},
+	} {
+		r := k.Try(code, koantest.Input{Language: "python"})
+		require.NotNil(t, r.Error, code)
+		for _, w := range words {
+			require.Contains(t, r.Error.Message+" "+r.Error.Hint, w, code)
+		}
+	}
+}

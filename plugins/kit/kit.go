@@ -42,8 +42,8 @@ type Plugin struct {
 	Domain      string
 	Version     string // the plugin's own
 	Description string // one sentence
-	// Settings are the keys that it reads below plugins.<domain> in the app's
-	// configuration. The app rejects any other key there.
+	// Settings are the keys that it reads below plugins.<domain>.settings in the
+	// app's configuration. The app rejects any other key there.
 	Settings []Setting
 	// Configure gets the values of all Settings, once, before the first call. Its error
 	// ends the app's start; it should name the wrong setting. It may be nil.
@@ -71,7 +71,7 @@ type Metric struct {
 	Histogram bool
 }
 
-// Setting is one key of the configuration below plugins.<domain>.
+// Setting is one key of the configuration below plugins.<domain>.settings.
 type Setting struct {
 	Key     string // "root"
 	Default string

@@ -31,6 +31,7 @@ type owner struct {
 type pool struct {
 	opts Options
 	spawning
+	underway
 
 	mu         sync.Mutex
 	closed     bool
@@ -43,8 +44,7 @@ type pool struct {
 	all        map[*process]bool
 	changed    chan struct{} // closed and replaced when a start ends or a worker is reaped (notify)
 	startErr   error         // the error of the last start
-	starts     sync.WaitGroup
-	sweepTimer *time.Timer // runs sweep; nil while no worker is idle
+	sweepTimer *time.Timer   // runs sweep; nil while no worker is idle
 }
 
 // spawning is how the pool starts workers: by one goroutine, with one program.
@@ -163,14 +163,20 @@ func (p *pool) take(ctx context.Context, of owner) (*process, error) {
 		p.mu.Unlock()
 		return nil, errClosed
 	}
-	w := p.takeIdle(of)
+	w, err := p.takeIdle(of), error(nil)
 	if w == nil {
+		w, err = p.takeLeaving(ctx, of)
+	}
+	if w == nil && err == nil && p.closed { // meanwhile
+		err = errClosed
+	}
+	if w == nil && err == nil {
 		w = p.takeUnassigned(of)
 	}
-	if w != nil {
+	if w != nil || err != nil {
 		p.refill()
 		p.mu.Unlock()
-		return w, nil
+		return w, err
 	}
 	own := &waiter{owner: of, got: make(chan spawned, 1)}
 	p.waiters = append(p.waiters, own)
@@ -227,9 +233,22 @@ func (p *pool) takeUnassigned(of owner) *process {
 // release takes a worker back after its job. The worker waits for the next job of its owner,
 // or is discarded if it is not reusable, has run maxScripts, or holds too much memory.
 func (p *pool) release(w *process, reusable bool) {
-	reusable = reusable && !p.opts.Fresh && w.scripts < maxScripts && w.checkReuse()
+	reusable = reusable && !p.opts.Fresh && w.scripts < maxScripts
+	if reusable && !w.forks() {
+		reusable = w.checkReuse()
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if reusable && !p.closed && w.forks() {
+		p.leave(w)
+		return
+	}
+	p.keep(w, reusable)
+}
+
+// keep hands a worker to a job of its owner that waits, or keeps it for the next one, or discards it if it is not
+// reusable. The caller holds the lock.
+func (p *pool) keep(w *process, reusable bool) {
 	defer p.refill()
 	if !reusable || p.closed {
 		p.discard(w)

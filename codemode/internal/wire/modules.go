@@ -69,7 +69,7 @@ var Discovery = []struct {
 // of no server.
 func ServerOf(path string) (id string, ok bool) { return strings.CutPrefix(path, ModuleServers) }
 
-// WholePrefix precedes the id of an operation of a server in a call for the whole MCP result (CONTRACT
+// WholePrefix precedes the id of an operation in a call for the whole MCP result (CONTRACT
 // section 8): {"result"}, or in a call that was started {"value", "result"}.
 const WholePrefix = "whole:"
 

@@ -272,7 +272,7 @@ func (x *Metric) GetHistogram() bool {
 
 type Setting struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"` // below plugins.<domain>.
+	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"` // below plugins.<domain>.settings
 	DefaultValue  string                 `protobuf:"bytes,2,opt,name=default_value,json=defaultValue,proto3" json:"default_value,omitempty"`
 	Help          string                 `protobuf:"bytes,3,opt,name=help,proto3" json:"help,omitempty"`
 	Secret        bool                   `protobuf:"varint,4,opt,name=secret,proto3" json:"secret,omitempty"` // its value is in no log, journal or fault of the app

@@ -17,7 +17,7 @@ const rawMember = "$raw"
 // wantsRaw reports whether a call of a module's function brings the whole MCP result: those of scripts
 // that do not name rawMember need not.
 func (cl *calls) wantsRaw(c callee) bool {
-	if c.tool == nil || !strings.HasPrefix(c.id, string(catalog.KindUpstream)+"::") || !strings.Contains(cl.job.Code, rawMember) {
+	if c.tool == nil || !strings.Contains(cl.job.Code, rawMember) {
 		return false
 	}
 	_, function := catalog.ServerFunctionOf(catalog.ID{Kind: catalog.KindUpstream, Op: c.tool.Name})

@@ -88,7 +88,7 @@ func TestCalls(t *testing.T) {
 		"the guide's client": {"import { callTool } from './client/mcp_client.js';\nawait callTool({ serverId: 'github', name: 'list-issues', arguments: { state: 'all' } })", `[{"number":1}]`, []string{`start upstream::github::list-issues {"state":"all"}`}},
 		"a failed wrapper":   {"import { fail } from './servers/github/index.js';\nimport { ToolCallError } from '@codemode/errors';\ntry { await fail() } catch (e) { globalThis.result = [e instanceof ToolCallError, e.name, e.code, e.serverId, e.toolName] }", `[true,"ToolCallError","upstream_error","github","fail"]`, []string{`start upstream::github::fail {}`}},
 		"upstreams":          {`SDK.Servers.github.listIssues({state: "all"})[0].number`, `1`, []string{`upstream::github::list-issues {"state":"all"}`}},
-		"meta":               {"import { __meta__ } from './servers/github/index.js';\n__meta__.tools[0].export", `"listIssues"`, nil},
+		"meta":               {"import { __meta__ } from './servers/github/index.js';\n[__meta__.serverId, __meta__.tools[0].exportName]", `["github","listIssues"]`, nil},
 		"a call and a timer": {"import { search } from './servers/github/index.js';\nlet n = 0;\nsetTimeout(() => n++, 5);\nconst r = await search({});\n[typeof r.total, n]", `["string",0]`, []string{`start upstream::github::search {}`}},
 	}) {
 		t.Run(name, func(t *testing.T) {
@@ -118,6 +118,7 @@ func TestFaults(t *testing.T) {
 		"a text thrown again":          {"try {\n  throw 'text'\n} catch (e) {\n  throw e\n}", "text", fault.JavaScriptError, 4, 3},
 		"a text in a lone function":    {"(() => { throw 'text' })", "text", fault.JavaScriptError, 1, 10},
 		"a text in one without a name": {"function () { throw 'text' }", "text", fault.JavaScriptError, 1, 15},
+		"an error behind an await":     {"const x = await 1 + await null; null.x", "TypeError: Cannot read properties of null (reading 'x')", fault.JavaScriptError, 1, 38},
 		"a text and another":           {"try {\n  throw 'other'\n} catch {}\nawait Promise.reject('text')", "text", fault.JavaScriptError, 0, 0},
 		"a syntax error":               {"const x = 1;\nconst y = (;", "SyntaxError: Unexpected token", fault.SyntaxError, 2, 12},
 		"a syntax error in a fence":    {"```js\nlet let = 1\n```", "SyntaxError: The keyword 'let' is reserved", fault.SyntaxError, 2, 5},
@@ -133,7 +134,9 @@ func TestFaults(t *testing.T) {
 		"an exit with a status":        {"process.exit(3)", "the script ended with the status 3", fault.JavaScriptError, 1, 9},
 		"an exit code":                 {"process.exitCode = 4; 1", "the script ended with the status 4", fault.JavaScriptError, 0, 0},
 		"an abort":                     {"process.abort()", "the script aborted its process", fault.JavaScriptError, 1, 9},
-		"a wait without an end":        {"await new Promise(() => {})", "the script waits for something that never happens", fault.NeverSettled, 0, 0},
+		"a wait without an end":        {"await new Promise(() => {})", "the script waits for something that never happens", fault.NeverSettled, 1, 1},
+		"a wait behind another":        {"const f = async () => { await 1; };\nawait f();\n1; await (new Promise(() => {})) // it", "the script waits for something that never happens", fault.NeverSettled, 3, 4},
+		"a wait in a function":         {"async function run() {\n  await new Promise(() => {});\n}", "the script waits for something that never happens", fault.NeverSettled, 2, 3},
 		"an absent entry function":     {"1", "", "", 0, 0},
 		"a circular result":            {"const a = {}; a.a = a; a", "", fault.JavaScriptError, 0, 0},
 		"a function as input":          {"SDK.Entities.Todo.create({f() {}})", "a function is not data", fault.InvalidPayload, 1, 19},
@@ -301,4 +304,19 @@ func TestWhatIsLeftBehindIsLogged(t *testing.T) {
 			require.Equal(t, c.logs, h.logs)
 		})
 	}
+}
+
+// An error of the system about what scripts do not have says what they have.
+func TestConfinementIsExplained(t *testing.T) {
+	t.Parallel()
+	for _, code := range []string{
+		"import fs from 'node:fs';\nfs.readFileSync('/etc/passwd')", "await fetch('http://192.0.2.1/')", "import { execSync } from 'node:child_process';\nexecSync('ls')",
+	} {
+		r, _ := execute(t, job(code))
+		require.NotNil(t, r.Fault)
+		require.Contains(t, r.Fault.Hint, "Scripts have no network", code)
+	}
+	r, _ := execute(t, job("import fs from 'node:fs';\nfs.readFileSync('absent')"))
+	require.NotNil(t, r.Fault)
+	require.NotContains(t, r.Fault.Hint, "Scripts have no network")
 }

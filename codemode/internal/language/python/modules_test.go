@@ -90,12 +90,23 @@ df = pd.DataFrame({"country": ["NO", "DE", "NO"], "year": [2025, 2026, 2026], "t
 		"pd.Period('2026-01'), pd.Interval(1, 2), pd.Timestamp('2026-01-02'), pd.Timedelta('1h')": `["2026-01","(1, 2]","2026-01-02T00:00:00","P0DT1H0M0S"]`,
 		"df.groupby(pd.to_datetime(df.year, format='%Y').dt.to_period('M')).size()":               `{"2025-01":1,"2026-01":2}`,
 		"{df.year.max(): 1}": `{"2026":1}`,
+		"pd.Series([1, 2], index=pd.Index([1, True], dtype=object))": `[{"index":1,"value":1},{"index":true,"value":2}]`,
 	} {
 		h := &host{}
 		r, err := s.Execute(t.Context(), job(table+code), h)
 		require.NoError(t, err)
 		require.Nil(t, r.Fault, "%s: %+v", code, r.Fault)
 		require.Equal(t, result, string(r.Result), code)
+	}
+	for code, message := range map[string]string{
+		"pd.Series(['a', 'b'], index=[1, '1'])":      "the keys 1 and '1' of a dict are the same in JSON",
+		"pd.DataFrame([[1, 2]], columns=['a', 'a'])": "a table has several columns 'a'",
+		"pd.DataFrame([[1, 2]], columns=[1, '1'])":   "the keys 1 and '1' of a dict are the same in JSON",
+	} {
+		r, err := s.Execute(t.Context(), job(table+code), &host{})
+		require.NoError(t, err)
+		require.NotNil(t, r.Fault, code)
+		require.Contains(t, r.Fault.Message, message)
 	}
 	h := &host{}
 	_, err := s.Execute(t.Context(), job(table+"SDK.Entities.Todo.count(set=df[1:])\nSDK.Entities.Todo.count(filter={'total': {'$in': df.groupby('country').total.sum()}})"), h)

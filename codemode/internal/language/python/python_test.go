@@ -66,6 +66,8 @@ var answers = map[string]string{
 	"koan::Todo.patch":              `{"id":"1","title":"milk","big":"9007199254740993"}`,
 	"upstream::github::list-issues": `[{"number":1}]`,
 	"upstream::github::search":      `{"total":12345678901234567890}`,
+
+	"whole:upstream::github::list-issues": `{"result":{"content":[{"type":"text","text":"whole"}]}}`,
 }
 
 func (h *host) Call(_ context.Context, id string, in json.RawMessage) (json.RawMessage, int64, error) {
@@ -174,5 +176,33 @@ func TestProcessesWaitForTheirScripts(t *testing.T) {
 		require.Equal(t, fmt.Sprintf("%t,0]", i >= 3), rest)
 		require.False(t, seen[pid], "the process %s has run a script before", pid)
 		seen[pid] = true
+	}
+}
+
+// A script whose process does not end after its result has its answer. Its caller's next script waits for that process,
+// gets another one, and nothing waits for ever.
+func TestScriptThatStaysAfterItsResult(t *testing.T) {
+	t.Parallel()
+	const stays = "import struct, os\nbody = b'{\"result\":1}'\nos.write(5, struct.pack('>IBI', len(body) + 5, 7, 0) + body)\nwhile True: pass"
+	run := func(ctx context.Context, code string) (*wire.Result, error) {
+		j := job(code)
+		j.Principal = "stays"
+		return newSandbox(t).Execute(ctx, j, &host{})
+	}
+	for range 3 {
+		r, err := run(t.Context(), stays)
+		require.NoError(t, err)
+		require.Nil(t, r.Fault, "%+v", r.Fault)
+		require.Equal(t, "1", string(r.Result))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err = run(ctx, "2")
+		require.ErrorIs(t, err, context.Canceled)
+		for range 2 {
+			r, err = run(t.Context(), "6 * 7")
+			require.NoError(t, err)
+			require.Nil(t, r.Fault, "%+v", r.Fault)
+			require.Equal(t, "42", string(r.Result))
+		}
 	}
 }

@@ -32,7 +32,7 @@ async function prepare() {
   process.chdir("/workspace");
   Error.stackTraceLimit = 50;
   writeFileSync("/workspace/warm.mjs", compile("const f = async (x) => ({ ...x });\nreturn await f({ a: [1] })", "").text.replaceAll("__koan__", "globalThis.warm"));
-  globalThis.warm = {};
+  globalThis.warm = { awaits: (line, column, top, value) => value };
   await import("/workspace/warm.mjs");
   delete globalThis.warm;
   await Promise.all(Array.from({ length: 4 }, () => fs.promises.readFile("/workspace/warm.mjs"))); // starts the threads for files

@@ -102,17 +102,25 @@ function watchEntry(body, edits) {
   return false;
 }
 
-/** notePlaces has the hook know where what is thrown is thrown: only an error knows that itself. */
-function notePlaces(node, edits) {
-  if (Array.isArray(node)) return node.forEach((one) => notePlaces(one, edits));
+/**
+ * notePlaces has the hook know where what is thrown is thrown, since only an error knows that itself, and what the script
+ * awaits at its top level.
+ */
+function notePlaces(node, edits, inner = false) {
+  if (Array.isArray(node)) return node.forEach((one) => notePlaces(one, edits, inner));
   if (node === null || typeof node !== "object" || typeof node.type !== "string") return;
+  const { line, column } = node.loc.start;
+  const place = `${line},${column + 1 - (line === 1 ? edits.shift : 0)}`;
+  if (node.type === "AwaitExpression") {
+    edits.insert(node.start + "await".length, ` ${HOOK}.awaits(${place},${!inner},(`);
+    edits.insert(node.end, "))");
+  }
   if (node.type === "ThrowStatement") {
-    const { line, column } = node.loc.start;
-    edits.insert(node.start + "throw".length, ` ${HOOK}.throws(${line},${column + 1 - (line === 1 ? edits.shift : 0)},(`);
+    edits.insert(node.start + "throw".length, ` ${HOOK}.throws(${place},(`);
     edits.insert(node.argument.end + trailing(edits.source, node.argument.end, node.end), "))");
   }
   if (node.type === "CatchClause") edits.insert(node.body.start + 1, `${HOOK}.caught();`);
-  for (const v of Object.values(node)) if (typeof v === "object") notePlaces(v, edits);
+  for (const v of Object.values(node)) if (typeof v === "object") notePlaces(v, edits, inner || /Function/.test(node.type));
 }
 
 /** noteValue has the hook see the value of a script's last expression statement, also inside of other statements. */

@@ -43,10 +43,17 @@ class Hook {
   entry = undefined;
   returned = undefined;
   ran = false;
+  awaited = undefined; // the place of the last await
   #thrown = undefined; // the last value that is no error, with its place
 
   throws(line, column, value) {
     if (!types.isNativeError(value)) this.#thrown = { line, column, value };
+    return value;
+  }
+
+  /** awaits notes where the script begins to wait: at its top level, or in a function while nothing is awaited there. */
+  awaits(line, column, top, value) {
+    if (top || this.awaited?.top !== true) this.awaited = { line, column, top };
     return value;
   }
 
@@ -164,7 +171,11 @@ class Execution {
   #idle() {
     this.#stage.output.flush();
     for (const reason of this.#rejected.values()) this.#fail(reason);
-    if (!this.#settled) this.#session.finishWith(this.#session.fault("never_settled", "the script waits for something that never happens"));
+    if (!this.#settled) {
+      const fault = this.#session.fault("never_settled", "the script waits for something that never happens");
+      if (this.#hook.awaited !== undefined) this.#session.place(fault, this.#hook.awaited);
+      this.#session.finishWith(fault);
+    }
     if (!this.#emptied && listenerCount("beforeExit") > 1) { // those of the script come after this one
       this.#emptied = true;
       setImmediate(() => {});

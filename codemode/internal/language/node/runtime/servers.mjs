@@ -114,12 +114,12 @@ export class Servers {
   }
 
   #meta(server) {
-    const tools = (server.tools ?? []).map((t) => ({ name: t.name, export: t.export, description: t.description ?? "" }));
-    return Object.freeze({ serverId: server.id, name: server.name, version: server.version ?? "", tools });
+    const tools = (server.tools ?? []).map((t) => ({ toolName: t.name, exportName: t.export, ...(t.description && { description: t.description }) }));
+    return Object.freeze({ serverId: server.id, serverName: server.name, ...(server.version && { serverVersion: server.version }), tools });
   }
 
   #wrapper(server, t) {
-    const raw = this.#session.job.code.includes("$raw") && t.id.startsWith("upstream::") && !t.leading;
+    const raw = this.#session.job.code.includes("$raw") && !t.leading;
     const call = async (...args) => {
       let given = joined(t.leading, args);
       if (t.any) given = { tool: t.any, input: given };

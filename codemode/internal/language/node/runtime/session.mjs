@@ -12,6 +12,8 @@ export const SCRIPT = "/workspace/script.mjs";
 
 const MAX_MESSAGE = 2000;
 const MAX_DETAILS = 16 << 10;
+const CONFINED = "Scripts have no network, no other process and no file outside /workspace. Reach others by the tools of servers.";
+const REFUSED = new Set(["EPERM", "EACCES", "EROFS", "EAI_AGAIN", "ENOTFOUND"]);
 const FRAME = /\(?(?:file:\/\/)?\/workspace\/script\.mjs(?:\?[^:)]*)?:(\d+):(\d+)\)?$/;
 
 /** Session is a script that runs: its job, its calls, and what it has answered so far. */
@@ -125,6 +127,7 @@ export class Session {
     } else {
       const message = describe(thrown);
       fault = /Array buffer allocation failed/.test(message) ? this.fault("memory_exceeded", memoryMessage(this.limits), { details: { limitBytes: this.limits.memoryBytes } }) : this.fault("javascript_error", message);
+      if (isConfined(thrown)) fault.hint = CONFINED;
       const details = this.#details(thrown);
       if (fault.details === undefined && Object.keys(details).length > 0) fault.details = details;
     }
@@ -188,6 +191,20 @@ export class Session {
 /** memoryMessage is the message of the fault of a script that uses too much memory. */
 export function memoryMessage(limits) {
   return `the script used more than ${Math.floor(limits.memoryBytes / (1 << 20))} MB of memory (sandbox.memoryMb, limits.maxMemoryBytes)`;
+}
+
+/** isConfined reports whether a system error is one of a script that reached for what is not there. */
+function isConfined(e) {
+  for (let at = e, depth = 0; at !== undefined && depth < 5; at = causeOf(at), depth++) {
+    let code, path;
+    try {
+      ({ code, path } = Object(at));
+    } catch {
+      return false;
+    }
+    if (REFUSED.has(code) || (code === "ENOENT" && typeof path === "string" && path.startsWith("/") && !path.startsWith("/workspace"))) return true;
+  }
+  return false;
 }
 
 function causeOf(e) {

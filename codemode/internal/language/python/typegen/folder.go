@@ -90,17 +90,7 @@ func errorClasses() string {
 // module returns the stub of a server's module.
 func module(v *catalog.View, s *bind.Server) string {
 	g := &generator{view: v, taken: map[string]bool{"Any": true, "Awaitable": true, "Callable": true, "Literal": true, "Mapping": true, "TypedDict": true, "Union": true, "raw": true}}
-	var names [][]string // of each tool
-	for _, t := range s.Tools {
-		var own []string
-		for _, name := range spellings(toolFunction(t.Name)) {
-			if isIdentifier(name) && !g.taken[name] {
-				g.taken[name] = true
-				own = append(own, name)
-			}
-		}
-		names = append(names, own)
-	}
+	names := g.functionsOf(s.Tools)
 	var functions strings.Builder
 	for i, op := range s.Operations {
 		g.coroutine(&functions, names[i], op)
@@ -112,6 +102,32 @@ func module(v *catalog.View, s *bind.Server) string {
 		functions.WriteString("def __getattr__(name: _str) -> Any: ...\n")
 	}
 	return moduleHead + g.types.String() + functions.String() + moduleTail
+}
+
+// functionsOf returns the names of the functions of each tool, as the runtime does (koan_runtime.names.functions_of).
+func (g *generator) functionsOf(tools []wire.Tool) [][]string {
+	names := make([][]string, len(tools))
+	take := func(i int, name string) {
+		if isIdentifier(name) && !g.taken[name] {
+			g.taken[name] = true
+			names[i] = append(names[i], name)
+		}
+	}
+	for _, exact := range []bool{true, false} {
+		for i, t := range tools {
+			if identifier.MatchString(t.Name) == exact {
+				take(i, toolFunction(t.Name))
+			}
+		}
+	}
+	for i, t := range tools {
+		if len(names[i]) == 0 {
+			take(i, t.Export)
+		} else {
+			take(i, snake(names[i][0]))
+		}
+	}
+	return names
 }
 
 // coroutine writes the wrapper of a tool under its names.

@@ -11,7 +11,7 @@ from koan.errors import ArgumentError
 from . import imports, literals
 from .encoding import Encoder, NotJSON
 from .jsontext import read
-from .names import did_you_mean, server_module, snake, tool_function
+from .names import did_you_mean, functions_of, server_module, snake
 from .program import compiled, parse
 from .sdk import Function, Method, Namespace, joined
 from .stage import Stage
@@ -122,7 +122,7 @@ class Checker(ast.NodeVisitor):
         server = self._servers[module]
         if server.get("any") or name.startswith("__") or name in _NO_TOOLS or not server.get("tools"):
             return
-        known = {n for t in server["tools"] for n in (tool_function(t["name"]), snake(tool_function(t["name"])))}
+        known = {n for _, names in functions_of(server["tools"]) for n in names}
         if name not in known:
             self._add(node, "unknown_export", f"servers.{module} has no function {name!r}{did_you_mean(name, known)}")
 
@@ -212,7 +212,7 @@ class Checker(ast.NodeVisitor):
         if len(path) != 3 or path[0] != "servers" or path[1] not in self._servers:
             return None
         tools: list[dict[str, Any]] = self._servers[path[1]].get("tools") or []
-        return next((t for t in tools for n in [tool_function(t["name"])] if path[2] in (n, snake(n))), None)
+        return next((t for t, names in functions_of(tools) if path[2] in names), None)
 
     def _resolve(self, path: list[str]) -> Any:
         if path[:1] != ["SDK"]:

@@ -12,6 +12,7 @@ import os
 import sys
 import types
 import uuid
+from collections.abc import Iterable
 from typing import Any
 
 from . import jsontext, tables
@@ -92,7 +93,7 @@ class Encoder:
         self._open.add(id(v))
         try:
             if isinstance(v, dict):
-                return {self._key(k, path): self._plain(x, _step(path, k)) for k, x in dict.items(v)}
+                return self._object(dict.items(v), path)
             if isinstance(v, (list, tuple, set, frozenset)):
                 if hasattr(v, "_asdict") and hasattr(v, "_fields"):
                     return {k: self._plain(x, _step(path, k)) for k, x in zip(v._fields, v)}
@@ -100,6 +101,17 @@ class Encoder:
             return self._other(v, path)
         finally:
             self._open.discard(id(v))
+
+    def _object(self, members: Iterable[tuple[Any, Any]], path: str) -> dict[str, Any]:
+        of: dict[str, Any] = {}  # the keys that the members have here
+        out: dict[str, Any] = {}
+        for key, value in members:
+            name = self._key(key, path)
+            out[name] = self._plain(value, _step(path, key))
+            if len(out) == len(of):
+                raise NotJSON(f"the keys {of[name]!r:.50} and {key!r:.50} of a dict are the same in JSON", path, "Make them differ, or give pairs: list(d.items()).")
+            of[name] = key
+        return out
 
     def _list(self, values: Any, path: str) -> list[Any]:
         return [self._plain(x, f"{path}/{i}") for i, x in enumerate(values)]
@@ -148,7 +160,7 @@ class Encoder:
         if isinstance(v, os.PathLike):
             return self._plain(os.fspath(v), path)
         if isinstance(v, collections.abc.Mapping):
-            return {self._key(k, path): self._plain(v[k], _step(path, k)) for k in v}
+            return self._object(((k, v[k]) for k in v), path)
         return self._foreign(v, path)
 
     def _foreign(self, v: Any, path: str) -> Any:
@@ -157,6 +169,8 @@ class Encoder:
         elif tables.is_scalar(v):
             return tables.scalar(v)
         elif tables.is_table(v):
+            if (twice := tables.name_twice(v)) is not None:
+                raise NotJSON(f"a table has several columns {twice!r:.50}", path, "Rename them: df.columns = [...].")
             return self._plain(tables.rows_of(v, self._result), path)
         elif tables.is_column(v):
             return self._plain(tables.values_of(v, self._result), path)

@@ -21,6 +21,15 @@ _MESSAGES: tuple[tuple[type[BaseException], re.Pattern[str], str], ...] = (
     (TypeError, re.compile(r"can't be used in 'await' expression|'async (?:for|with)' requires"), "The methods of SDK are synchronous: call them without await and async."),
     (Exception, re.compile(r"'coroutine' object|type 'coroutine'|not coroutine"), _AWAIT),
     (RuntimeError, re.compile(r"^no running event loop"), "Write `await` at the top level, or do this in a coroutine: asyncio.run(main())."),
+    (NameError, re.compile(r"^name '(?:null|undefined)' is not"), "Write None."),
+    (NameError, re.compile(r"^name 'true' is not"), "Write True."),
+    (NameError, re.compile(r"^name 'false' is not"), "Write False."),
+    (NameError, re.compile(r"^name 'console' is not"), "Write print(...)."),
+    (NameError, re.compile(r"^name 'JSON' is not"), "Write json.dumps and json.loads, after import json. What a call returns is a value already."),
+    (AttributeError, re.compile(r"'NoneType' object has no attribute"), "The value before the attribute is None: check it first, for example a result of find_by_id, or a relationship that is not set."),
+    (TypeError, re.compile(r"'NoneType' object is not (?:subscriptable|iterable)"), "The value is None: check it first, for example a result of find_by_id, or a relationship that is not set."),
+    (AttributeError, re.compile(r"'(?:list|dict|str|Row|ShadowingRow)' object has no attribute '(?:length|size)'"), "Write len(x)."),
+    (AttributeError, re.compile(r"'list' object has no attribute '(?:map|filter|forEach)'"), "Write a comprehension: [f(x) for x in xs if ...]."),
     (RuntimeError, re.compile(r"asyncio\.run\(\) cannot be called"), "The script has an await at its top level: write `await main()` instead of asyncio.run(main())."),
 )
 
@@ -47,17 +56,31 @@ def _elsewhere(error: OSError) -> bool:
     return error.errno == errno.ENOENT and isinstance(name, str) and name.startswith("/") and not name.startswith("/workspace")
 
 
-# What the host says in JavaScript's words, and what that is here.
-_NUMBER = re.compile(r'(: )Number\((".*")\) is one$')
+# What the host says in JavaScript's words, and what that is here. Its other messages have names and data alone.
+_PHRASES: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r'(?<=: )Number\((".*")\) is one$'), r"float(\1) is one"),
+    (re.compile(r"must be an id, not null: (.*) findById can be null; check"), r"must be an id, not None: \1 findById can be None; check"),
+    (re.compile(r"confirm with all: true(?=, or set maxAffected)"), "confirm with all=True"),
+    (re.compile(r"with all: true matches every"), "with all=True matches every"),
+    (re.compile(r"make sure that every `new Promise` is resolved or rejected"), "make sure that something ends each future"),
+)
 
 
 def in_python(fault: dict[str, Any]) -> dict[str, Any]:
-    """Return a fault of the host whose messages name what Python has."""
+    """Return a fault of the host whose messages and hints name what Python has."""
     details = fault.get("details")
     for part in [fault, *(details if isinstance(details, list) else [])]:
-        if isinstance(part, dict) and isinstance(message := part.get("message"), str):
-            part["message"] = _NUMBER.sub(r"\1float(\2) is one", message)
+        for name in ("message", "hint") if isinstance(part, dict) else ():
+            if isinstance(text := part.get(name), str):
+                part[name] = translated(text)
     return fault
+
+
+def translated(text: str) -> str:
+    """Return a text of the host with what Python has in place of JavaScript's words."""
+    for pattern, here in _PHRASES:
+        text = pattern.sub(here, text)
+    return text
 
 
 def of_value(v: Any) -> str:

@@ -6,6 +6,7 @@ import difflib
 import keyword
 import re
 from collections.abc import Iterable
+from typing import Any
 
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
@@ -25,6 +26,34 @@ def tool_function(name: str) -> str:
     if not out or out[0].isdigit():
         out = "_" + out
     return out + "_" if keyword.iskeyword(out) else out
+
+
+def functions_of(tools: Iterable[dict[str, Any]]) -> list[tuple[dict[str, Any], list[str]]]:
+    """Return tools with the names of their functions, the first of which is the tool's in its module.
+
+    A name belongs to the tool that is called so. Of others that would share one, the later have the names that
+    JavaScript has for them.
+    """
+    out: list[tuple[dict[str, Any], list[str]]] = [(t, []) for t in tools]
+    taken: set[str] = set()
+
+    def take(names: list[str], name: str) -> None:
+        if name.isidentifier() and name not in taken:
+            taken.add(name)
+            names.append(name)
+
+    for exact in (True, False):
+        for tool, names in out:
+            if tool["name"].isidentifier() == exact:
+                take(names, tool_function(tool["name"]))
+    for tool, names in out:
+        take(names, snake(names[0]) if names else tool["export"])
+    return out
+
+
+def plain(name: str) -> str:
+    """Return the name that a keyword argument stands for: `from_` is `from`, which cannot be written."""
+    return name[:-1] if name.endswith("_") and keyword.iskeyword(name[:-1]) else name
 
 
 def server_module(server_id: str) -> str:

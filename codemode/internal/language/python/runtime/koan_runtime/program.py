@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from types import CodeType
 
@@ -11,6 +12,7 @@ from .session import SCRIPT
 
 LAST = "__koan_last__"
 RETURN = "__koan_return__"
+NOTHING = object()  # where there is no value; None is one
 RESULT_NAMES = ("__codemode_result__", "result")
 ENTRIES = ("main", "run")
 ACTION = "run"  # the function of an action
@@ -26,6 +28,14 @@ class Program:
     tree: ast.Module
     entry: str  # the function to call after the script, "" for none
     lone: bool  # the script is one function and nothing else
+    last: ast.expr | None  # the expression at its end, whose value is that of LAST
+
+    def gives(self, name: str = LAST) -> bool:
+        """Report whether None as the value of a function, or of the expression at the end, is a value: that is null.
+
+        JavaScript has undefined for the rest, such as the value of print(x), and of a function without `return x`.
+        """
+        return _gives(self.last, self.tree) if name == LAST else _returns(self.tree, name)
 
 
 def unfenced(text: str) -> str:
@@ -53,6 +63,7 @@ def compiled(text: str) -> Program:
     """Return the program of a script, or raise SyntaxError without a traceback."""
     tree = parse(text)
     entry, lone = "", False
+    expression: ast.expr | None = None
     if any(name in text for name in ENTRIES):
         entry = entry_of(tree)
     body = tree.body
@@ -61,6 +72,7 @@ def compiled(text: str) -> Program:
         entry = body[0].name
     elif body and isinstance(body[-1], ast.Expr):
         last = body[-1]
+        expression = last.value
         lone = len(body) == 1 and isinstance(last.value, ast.Lambda)
         entry = LAST if lone else entry
         name = ast.copy_location(ast.Name(LAST, ast.Store()), last)
@@ -73,7 +85,7 @@ def compiled(text: str) -> Program:
         raise e.with_traceback(None)
     except ValueError as e:
         raise SyntaxError(str(e), (SCRIPT, 1, 1, "")) from None
-    return Program(code, tree, entry, lone)
+    return Program(code, tree, entry, lone, expression)
 
 
 def defines(tree: ast.Module, name: str) -> bool:
@@ -89,6 +101,37 @@ def entry_of(tree: ast.Module) -> str:
         if name in defined and name not in called:
             return name
     return ""
+
+
+def _gives(node: ast.expr | None, tree: ast.Module) -> bool:
+    """Report whether None as the value of an expression is a value."""
+    while isinstance(node, ast.Await):
+        node = node.value
+    if isinstance(node, ast.Lambda):
+        return _gives(node.body, tree)
+    if not isinstance(node, ast.Call):
+        return True
+    name = ast.unparse(node.func)
+    if name == "asyncio.run" and node.args:
+        return _gives(node.args[0], tree)
+    return name != "print" and not name.startswith("SDK.Out.") and _returns(tree, name)
+
+
+def _returns(tree: ast.Module, name: str) -> bool:
+    """Report whether a function returns a value, so far as its text says."""
+    found = [n for n in tree.body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)) and n.name == name]
+    return not found or _has_value(found[-1].body)
+
+
+def _has_value(nodes: Iterable[ast.AST]) -> bool:
+    """Report whether one of the nodes is or has `return x`; that of a function in it is the function's."""
+    for node in nodes:
+        if isinstance(node, ast.Return):
+            if node.value is not None:
+                return True
+        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)) and _has_value(ast.iter_child_nodes(node)):
+            return True
+    return False
 
 
 class _Returns(ast.NodeTransformer):
@@ -107,6 +150,5 @@ class _Returns(ast.NodeTransformer):
         return node
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
-        value = node.value or ast.Constant(None)
-        call = ast.Call(ast.Name(RETURN, ast.Load()), [value], [])
+        call = ast.Call(ast.Name(RETURN, ast.Load()), [node.value] if node.value else [], [])
         return ast.fix_missing_locations(ast.copy_location(ast.Raise(call, None), node))

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from koan.errors import KoanError
 
 from . import jsontext, left, loop, output
-from .program import ACTION, LAST, RESULT_NAMES, Program, compiled, defines
+from .program import ACTION, LAST, NOTHING, RESULT_NAMES, Program, compiled, defines
 from .session import Session
 from .stage import Returned, Stage
 
@@ -47,20 +47,14 @@ def end(session: Session, result: dict[str, Any]) -> NoReturn:
 
 def outcome(session: Session, value: Any) -> dict[str, Any]:
     """Return the result frame's content for the value of a script."""
-    if value is None:
+    if value is NOTHING:
         return {}
     raw = output.passed(session, value, "the result")
     return {"result": jsontext.read(raw)}
 
 
-_ABSENT = object()
-
-
 def _assigned(module: dict[str, Any]) -> Any:
-    for name in RESULT_NAMES:
-        if module.get(name) is not None:
-            return module[name]
-    return None
+    return next((module[name] for name in RESULT_NAMES if name in module), NOTHING)
 
 
 class _Execution:
@@ -75,25 +69,29 @@ class _Execution:
 
     def value(self) -> Any:
         """Run the script, and return its value."""
-        returned: Any = _ABSENT
+        returned, ended = NOTHING, False
         try:
             if self._program.code.co_flags & inspect.CO_COROUTINE:
                 self._run(eval(self._program.code, self.globals))
             else:
                 exec(self._program.code, self.globals)
         except Returned as e:
-            returned = self._settle(e.value)
+            returned, ended = self._settle(e.value), True
         if self._session.job.get("action") and defines(self._program.tree, ACTION):
             return self._call(ACTION, always=True)
-        entry = self._session.job.get("entryFunction") or (self._program.entry if returned is _ABSENT else "")
+        entry = self._session.job.get("entryFunction") or ("" if ended else self._program.entry)
         if entry:
-            returned = self._call(entry)
+            returned, ended = self._given(self._call(entry), entry), True
         assigned = _assigned(self.globals)
-        if assigned is not None:
+        if assigned is not NOTHING:
             return self._settle(assigned)
-        if returned is not _ABSENT:
+        if ended:
             return returned
-        return self._settle(self.globals.get(LAST))
+        return self._given(self._settle(self.globals.get(LAST, NOTHING)), LAST)
+
+    def _given(self, value: Any, name: str) -> Any:
+        """Return what a function, or the expression at the end, has given: its None may be no value."""
+        return NOTHING if value is None and not self._program.gives(name) else value
 
     def leave(self) -> None:
         """Say what the script has left behind: an error that nothing saw, tasks, coroutines that nothing awaited."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from koan.errors import ArgumentError, KoanError
 
-from .names import it_has, server_module, snake
+from .names import did_you_mean, it_has, plain, server_module, snake
 from .output import Out
 from .rows import Row, row
 from .session import Session
@@ -57,7 +57,7 @@ def build(session: Session) -> Namespace:
     members: dict[str, Any] = {
         "Entities": Namespace("SDK.Entities", entities),
         "Out": Out(session),
-        "Servers": Namespace("SDK.Servers", {d["name"]: domain(session, "SDK.Servers." + d["name"], d) for d in b.get("upstreams") or []}),
+        "Servers": Namespace("SDK.Servers", {d["name"]: domain(session, "SDK.Servers." + d["name"], d, server=True) for d in b.get("upstreams") or []}),
         "args": row({}),
         "run": Namespace("SDK.run", {"id": "", "set": "", "dryRun": False}),
     }
@@ -221,20 +221,37 @@ class Method:
         )
 
 
-def domain(session: Session, path: str, d: dict[str, Any]) -> Namespace:
+def domain(session: Session, path: str, d: dict[str, Any], server: bool = False) -> Namespace:
     """Return SDK.<Domain> or SDK.Servers.<id>."""
     members: dict[str, Any] = {f["name"]: Function(session, path, f) for f in d.get("functions") or []}
     for g in d.get("groups") or []:
         members[g["name"]] = Namespace(f"{path}.{g['name']}", {f["name"]: Function(session, path, f) for f in g["functions"]})
-    ids = {f["name"]: f["id"] for f in d.get("functions") or []}
+    if server:
+        members["$call"] = whole_call(session, d)
     absent = None
     if any_id := d.get("any"):
 
         def absent(name: str) -> Any:
             return Function(session, path, {"name": name, "id": any_id}, tool=name)
 
-        members["$call"] = lambda tool, input=None: session.call("whole:" + ids.get(tool, any_id), input or {} if tool in ids else {"tool": tool, "input": input or {}})
     return Namespace(path, members, absent)
+
+
+def whole_call(session: Session, d: dict[str, Any]) -> Callable[..., Any]:
+    """Return SDK.Servers.<id>.call(tool, input), which returns the whole MCP result. It takes both names of a tool."""
+    ids: dict[str, str] = {f["name"]: f["id"] for f in d.get("functions") or []}
+    ids |= {id.rpartition("::")[2]: id for id in ids.values()}
+
+    def call(tool: str, *args: Any, **members: Any) -> Any:
+        given = joined("call", [], args, members)
+        if d.get("any"):
+            return session.call("whole:" + d["any"], {"tool": tool, "input": given})["result"]
+        if tool not in ids:
+            known = [f["id"].rpartition("::")[2] for f in d.get("functions") or []]
+            raise session.error("tool_not_found", f"the server {d['name']} has no tool {tool!r}{did_you_mean(tool, known)}")
+        return session.call("whole:" + ids[tool], given)["result"]
+
+    return call
 
 
 class Function:
@@ -273,7 +290,7 @@ def joined(name: str, leading: list[str], args: tuple[Any, ...], members: dict[s
     if args and not isinstance(args[0], dict):
         raise refusal(f"{name}() takes a dict or keywords, not {type(args[0]).__name__}", _ONE)
     given.update(dict.items(args[0]) if args else {})
-    given.update(members)
+    given.update((plain(k), v) for k, v in members.items())
     return given
 
 

@@ -16,7 +16,7 @@ from koan.errors import KoanError, ModuleMemberError, ModuleUnavailableError
 from .channel import Reply
 from .left import caller_line
 from .loop import Calls
-from .names import did_you_mean, it_has, server_module, snake, tool_function
+from .names import did_you_mean, functions_of, it_has, server_module
 from .sdk import joined
 
 NAME = "servers"
@@ -52,8 +52,11 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             message = f"No module named {fullname!r}{it_has(server, sorted(self.modules), has='there are')}"
             raise ModuleUnavailableError(message, code="server_not_found", retry="fix", hint=f"Import one of these: {known}.", details={"import": fullname})
         if function:  # an import of a name looks for a module where the server's has no such member
-            message = _absent(f"{head}.{server}", function, sys.modules[f"{head}.{server}"].__dict__)
-            raise ModuleMemberError(message, code="tool_not_found", retry="fix", hint="Import what there is.", details={"import": f"{head}.{server}"})
+            module = f"{head}.{server}"
+            message, hint = _absent(module, function, sys.modules[module].__dict__), "Import what there is."
+            if callable(sys.modules[module].__dict__.get(function)):
+                message, hint = f"{module}.{function} is a function, not a module", f"Write `from {module} import {function}`."
+            raise ModuleMemberError(message, code="tool_not_found", retry="fix", hint=hint, details={"import": f"{head}.{server}"})
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
@@ -102,7 +105,7 @@ class ServersPackage(types.ModuleType):
 
 
 class ServerModule(types.ModuleType):
-    """`servers.<server_module>`."""
+    """`servers.<server_module>`, and what is like it."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -113,6 +116,15 @@ class ServerModule(types.ModuleType):
         raise AttributeError(_absent(self.__name__, name, self.__dict__))
 
 
+class Raw(ServerModule):
+    """`servers.<server_module>.raw`. It is also the function of a tool of that name."""
+
+    def __call__(self, *args: Any, **members: Any) -> Any:
+        if (tool := self.__dict__["_tool"]) is None:
+            raise TypeError(f"{self.__name__} holds the functions that return whole results: write {self.__name__}.<function>(...)")
+        return tool(*args, **members)
+
+
 def _absent(module: str, name: str, members: dict[str, Any]) -> str:
     known = [k for k in members if not k.startswith("_")]
     return f"module {module!r} has no function {name!r}{it_has(name, known)}"
@@ -120,28 +132,41 @@ def _absent(module: str, name: str, members: dict[str, Any]) -> str:
 
 def fill(module: types.ModuleType, calls: Calls, server: dict[str, Any]) -> None:
     """Define the functions of a server's module."""
-    raw = types.SimpleNamespace()
+    raw = Raw(module.__name__ + ".raw")
     names: list[str] = []
-    for tool in server.get("tools") or []:
-        for name in dict.fromkeys((tool_function(tool["name"]), snake(tool_function(tool["name"])))):
+    for tool, own in functions_of(server.get("tools") or []):
+        for name in own:
             if name in module.__dict__:
                 continue
             names.append(name)
             module.__dict__[name] = wrapper(calls, server, tool, name, whole=False)
-            setattr(raw, name, wrapper(calls, server, tool, name, whole=True))
+            raw.__dict__[name] = wrapper(calls, server, tool, name, whole=True)
     for group in server.get("groups") or []:
         members = {f["name"]: wrapper(calls, server, {"name": f["name"], "id": f["id"], "leading": f.get("leading")}, f["name"], whole=False) for f in group["functions"]}
         module.__dict__[group["name"].lstrip("$")] = types.SimpleNamespace(**members)
+    raw.__dict__["_tool"] = module.__dict__.get("raw")
     module.__dict__["raw"] = raw
     module.__dict__["__all__"] = names
-    module.__dict__["__meta__"] = {
-        "serverId": server["id"],
-        "name": server.get("name", ""),
-        "version": server.get("version", ""),
-        "tools": [{"name": t["name"], "function": tool_function(t["name"]), "description": t.get("description", "")} for t in server.get("tools") or []],
-    }
+    module.__dict__["__meta__"] = _meta(server)
     if any_id := server.get("any"):
-        module.__dict__["_dynamic"] = lambda name: wrapper(calls, server, {"name": name, "id": any_id, "any": name}, name, whole=False)
+        for of, whole in ((module, False), (raw, True)):
+            of.__dict__["_dynamic"] = dynamic(calls, server, any_id, whole)
+
+
+def _meta(server: dict[str, Any]) -> dict[str, Any]:
+    """Return what a server's module says of it. An absent version or description is left out."""
+    tools = [{"toolName": t["name"], "exportName": next(iter(names), None), "description": t.get("description")} for t, names in functions_of(server.get("tools") or [])]
+    meta = {"serverId": server["id"], "serverName": server.get("name", ""), "serverVersion": server.get("version")}
+    return {**_present(meta), "tools": [_present(t) for t in tools]}
+
+
+def _present(members: dict[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in members.items() if v is not None}
+
+
+def dynamic(calls: Calls, server: dict[str, Any], any_id: str, whole: bool) -> Callable[[str], Any]:
+    """Return what makes the wrapper of a tool of which only the name is known."""
+    return lambda name: wrapper(calls, server, {"name": name, "id": any_id, "any": name}, name, whole)
 
 
 def wrapper(calls: Calls, server: dict[str, Any], tool: dict[str, Any], name: str, whole: bool) -> Callable[..., Awaitable[Any]]:

@@ -27,6 +27,8 @@ class Session:
     def __init__(self, channel: Channel, vocabulary: dict[str, Any]) -> None:
         self.channel = channel
         self.vocabulary = vocabulary
+        for entry in vocabulary["faults"].values():
+            entry["hint"] = hints.translated(entry["hint"])
         self.bindings: dict[str, Any] = {}
         self.job: dict[str, Any] = {}
         self.limits: dict[str, int] = {}

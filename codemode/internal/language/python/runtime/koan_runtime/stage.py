@@ -20,14 +20,14 @@ from koan.errors import KoanError
 
 from . import confine, imports, left, loop, output, sdk, servers, tape
 from .channel import Channel
-from .program import RETURN
+from .program import NOTHING, RETURN
 from .session import SCRIPT, Session
 
 
 class Returned(BaseException):
     """A top-level return."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Any = NOTHING) -> None:
         super().__init__()
         self.value = value
 

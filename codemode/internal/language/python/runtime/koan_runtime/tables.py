@@ -34,6 +34,11 @@ def is_column(v: Any) -> bool:
     return callable(getattr(v, "to_dict", None)) and hasattr(v, "index") and hasattr(v, "to_frame")
 
 
+def name_twice(table: Any) -> Any:
+    """Return a name that several columns of a DataFrame have, None if there is none."""
+    return None if table.columns.is_unique else table.columns[table.columns.duplicated()][0]
+
+
 def rows_of(table: Any, labels: bool) -> Any:
     """Return the rows of a DataFrame.
 
@@ -51,11 +56,12 @@ def values_of(column: Any, labels: bool) -> Any:
     """Return the values of a Series: a list; with labels, by its index if that does more than count them."""
     if not labels or _is_range(column.index):
         return _with_none(column).tolist()
-    if column.index.nlevels > 1 or not column.index.is_unique:
+    labeled = dict(zip(column.index.tolist(), _with_none(column).tolist()))
+    if column.index.nlevels > 1 or len(labeled) < len(column):  # 1 and True are one key of a dict
         names = list(column.index.names)  # value_counts of a group has the name of its column twice
         name = next(n for n in (column.name, "value", "values", "value of the column") if n is not None and n not in names)
         return _with_none(column.rename(name).reset_index()).to_dict(orient="records")
-    return dict(zip(column.index.tolist(), _with_none(column).tolist()))
+    return labeled
 
 
 def _with_none(data: Any) -> Any:

@@ -58,7 +58,8 @@ def _prepare(config: dict[str, Any]) -> None:
     sys.path[:] = path
     if (numpy := sys.modules.get("numpy")) is not None:
         # OpenBLAS reserves tens of megabytes at the first product, and tries again for ever where a limit refuses them.
-        numpy.dot(numpy.eye(2), numpy.eye(2))
+        # On some processors it has a way without them for small matrices.
+        numpy.dot(numpy.eye(300), numpy.eye(300))
     rows.teach_json()
     tape.install()
     threading.stack_size(_THREAD_STACK)

@@ -120,6 +120,18 @@ class Names(unittest.TestCase):
         for tool, function in (("list-issues", "list_issues"), ("todo.upsert-many", "todo_upsert_many"), ("getDocument", "getDocument"), ("import", "import_"), ("2fa", "_2fa")):
             self.assertEqual(names.tool_function(tool), function)
 
+    def test_tools_that_would_share_a_function(self) -> None:
+        tools = [
+            {"name": "weather-get", "export": "weather_get"},
+            {"name": "weather.get", "export": "weather_get__2"},
+            {"name": "list-all", "export": "list_all__2"},
+            {"name": "list_all", "export": "list_all"},
+            {"name": "listAll", "export": "listAll"},
+            {"name": "findOne", "export": "findOne"},
+        ]
+        found = [own for _, own in names.functions_of(tools)]
+        self.assertEqual(found, [["weather_get"], ["weather_get__2"], ["list_all__2"], ["list_all"], ["listAll"], ["findOne", "find_one"]])
+
     def test_modules_of_servers(self) -> None:
         for server, module in (("google-drive", "google_drive"), ("koan", "koan"), ("class", "class_"), ("--", "server")):
             self.assertEqual(names.server_module(server), module)
