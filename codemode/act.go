@@ -149,7 +149,7 @@ func (x *act) failure(ctx context.Context, f *fault.Fault) error {
 	switch {
 	case (f.Code == fault.JavaScriptError || f.Code == fault.ScriptError) && f.Path != "":
 		return fault.Invalid(fault.Detail{Path: f.Path, Message: f.Message}).WithHint("%s", f.Hint)
-	case f.Code == fault.JavaScriptError && defect.MatchString(f.Message):
+	case (f.Code == fault.JavaScriptError || f.Code == fault.ScriptError) && defect.MatchString(f.Message):
 		x.report(ctx, slog.LevelWarn, f)
 		return failed(f.Message).WithRetry(fault.Never).WithHint("This is a defect of the action %q: report it to its author.", name)
 	case f.Code == fault.JavaScriptError, f.Code == fault.ScriptError:

@@ -37,7 +37,7 @@ func TestNodeRunsAsOneTransaction(t *testing.T) {
 	require.Equal(t, "from 3", h.text("3"))
 
 	r = h.run("SDK.Entities.Note.upsert({ id: '4', text: 'lost' });\nthrow new Error('stop');", node)
-	f := r.fails(t, fault.JavaScriptError)
+	f := r.fails(t, fault.ScriptError)
 	require.Equal(t, "Error: stop", f.Message)
 	require.Equal(t, 2, f.Line)
 	require.False(t, *r.Committed)

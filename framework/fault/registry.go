@@ -128,7 +128,7 @@ func init() {
 	entry(CodeTooLong, "The code is longer than sandbox.maxCodeLength.", "Shorten the script, or move data out of it into `args`.", Fix, 413, rpcParams, classLimit)
 	entry(SyntaxError, "The code does not parse.", "Correct the syntax at the named line and column.", Fix, 400, rpcParams, classBase)
 	entry(JavaScriptError, "The script threw an error that it did not catch.", "Read the message and the line, correct the script, and run it again.", Fix, 422, rpcInternal, classBase)
-	entry(ScriptError, "The script raised an error that it did not catch (Python).", "Read the message and the line, correct the script, and run it again.", Fix, 422, rpcInternal, classBase)
+	entry(ScriptError, "The script raised an error that it did not catch (Python and Node).", "Read the message and the line, correct the script, and run it again.", Fix, 422, rpcInternal, classBase)
 	entry(Timeout, "The script exceeded its CPU or wall-clock limit.", "Do less in one run: filter in the query, use fewer calls, or split the job.", Fix, 422, rpcInternal, classLimit, endsRun)
 	entry(MemoryExceeded, "The script exceeded its memory limit.", "Read less at once: use `fields`, `filter` and `each` instead of loading everything.", Fix, 422, rpcInternal, classLimit, endsRun)
 	entry(NeverSettled, "The script is waiting for a promise that can never settle.", "Await only calls and timers, and make sure that every `new Promise` is resolved or rejected.", Fix, 422, rpcInternal, classBase)

@@ -4,7 +4,7 @@
 export class KoanError extends Error {
   constructor(message = "", members = {}) {
     super(message);
-    this.code = members.code ?? "javascript_error";
+    this.code = members.code ?? "script_error";
     this.hint = members.hint ?? "";
     this.retry = members.retry ?? ""; // "" is that of the code
     for (const name of ["path", "details", "serverId", "toolName", "exportName", "expected", "received"]) {

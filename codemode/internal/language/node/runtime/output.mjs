@@ -170,7 +170,7 @@ export function passOn(session, value, what) {
     raw = passed(value, what, (w) => warnings.length < MAX_WARNINGS && warnings.push(w));
   } catch (e) {
     if (!(e instanceof TypeError || e instanceof RangeError) || /script\.mjs/.test(String(e.stack).split("\n")[1])) throw e;
-    const fault = session.fault("javascript_error", `${what} is not JSON: ${describe(e).split("\n")[0]}`, {
+    const fault = session.fault("script_error", `${what} is not JSON: ${describe(e).split("\n")[0]}`, {
       hint: "Give plain data, and what an object refers to only once. End the script with `undefined` to return nothing.",
     });
     session.finishWith(fault, new Error());

@@ -134,7 +134,7 @@ class Execution {
       this.#finish(this.#assigned());
     };
     process.exit = process.reallyExit = leave;
-    process.abort = () => session.finishWith(session.fault("javascript_error", "the script aborted its process"), new Error());
+    process.abort = () => session.finishWith(session.fault("script_error", "the script aborted its process"), new Error());
     if (process.execve) { // which aborts where the system refuses it
       process.execve = () => {
         throw Object.assign(new Error("execve EPERM: scripts start no program"), { code: "EPERM" });
@@ -235,7 +235,7 @@ class Execution {
   /** #leaveWith ends a script that ended itself with a status other than 0, at the place where at was made. */
   #leaveWith(status, at) {
     this.#exit(status);
-    this.#session.finishWith(this.#session.fault("javascript_error", `the script ended with the status ${String(status).slice(0, 200)}`), at);
+    this.#session.finishWith(this.#session.fault("script_error", `the script ended with the status ${String(status).slice(0, 200)}`), at);
   }
 
   #fail(e) {

@@ -122,17 +122,17 @@ export class Session {
   /** faultOf returns the fault of what a script threw and nothing caught. */
   faultOf(thrown) {
     let fault;
-    if (thrown instanceof KoanError && thrown.code !== "javascript_error" && this.vocabulary.faults[thrown.code] !== undefined) {
+    if (thrown instanceof KoanError && thrown.code !== "script_error" && this.vocabulary.faults[thrown.code] !== undefined) {
       fault = this.#known(thrown);
     } else {
       const message = describe(thrown);
-      fault = /Array buffer allocation failed/.test(message) ? this.fault("memory_exceeded", memoryMessage(this.limits), { details: { limitBytes: this.limits.memoryBytes } }) : this.fault("javascript_error", message);
+      fault = /Array buffer allocation failed/.test(message) ? this.fault("memory_exceeded", memoryMessage(this.limits), { details: { limitBytes: this.limits.memoryBytes } }) : this.fault("script_error", message);
       if (isConfined(thrown)) fault.hint = CONFINED;
       const details = this.#details(thrown);
       if (fault.details === undefined && Object.keys(details).length > 0) fault.details = details;
     }
     if (!fault.line) this.#locate(fault, thrown);
-    if (fault.code === "javascript_error") this.explain?.(fault);
+    if (fault.code === "script_error") this.explain?.(fault);
     return clipped(fault);
   }
 
