@@ -108,7 +108,7 @@ func (v *vitals) died(name string) *fault.Fault {
 	f := fault.Newf(fault.PluginUnavailable, "the plugin %s died in the middle of the call", name)
 	if why, ended := v.took.Load().(string); ended {
 		f.Message += ": it was ended because it " + why
-		return f.WithHint("Call again with less at a time: the plugin is being restarted. The operator may let it hold more (plugins.%s.memoryMb).", name)
+		return f.WithRetry(fault.Fix).WithHint("Pass less at a time. The plugin is being restarted; the operator may let it hold more (plugins.%s.memoryMb).", name)
 	}
 	return f.WithHint("Call again: the plugin is being restarted. If it dies again on the same input, see the log and `doctor`.")
 }
