@@ -105,10 +105,11 @@ func bounded(s string, n int) string {
 
 // died is the fault of a call in the middle of which the process of a plugin has died.
 func (v *vitals) died(name string) *fault.Fault {
-	f := fault.Newf(fault.PluginUnavailable, "the plugin %s died in the middle of the call", name)
-	if why, ended := v.took.Load().(string); ended {
-		f.Message += ": it was ended because it " + why
-		return f.WithRetry(fault.Fix).WithHint("Pass less at a time. The plugin is being restarted; the operator may let it hold more (plugins.%s.memoryMb).", name)
+	why, ended := v.took.Load().(string)
+	if !ended {
+		return fault.Newf(fault.PluginUnavailable, "the plugin %s died in the middle of the call", name).
+			WithHint("Call again: the plugin is being restarted. If it dies again on the same input, see the log and `doctor`.")
 	}
-	return f.WithHint("Call again: the plugin is being restarted. If it dies again on the same input, see the log and `doctor`.")
+	return fault.Newf(fault.PluginUnavailable, "the plugin %s died in the middle of the call: it was ended because it %s", name, why).WithRetry(fault.Fix).
+		WithHint("Pass less at a time. The plugin is being restarted; the operator may let it hold more (plugins.%s.memoryMb).", name)
 }
