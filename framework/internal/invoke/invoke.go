@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/koan-go/koan/framework/catalog"
-	"github.com/koan-go/koan/framework/position"
 	"github.com/koan-go/koan/framework/deadline"
 	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/framework/internal/toolset"
+	"github.com/koan-go/koan/framework/position"
 	"github.com/koan-go/koan/framework/run"
 )
 
