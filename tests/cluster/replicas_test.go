@@ -150,6 +150,20 @@ func TestWhatIsNoReplica(t *testing.T) {
 	}
 }
 
+// A database that was restored from a dump has the rows of timelines of the one that it was made of. They say
+// nothing of this one's.
+func TestTimelinesOfAnotherDatabaseCountForNothing(t *testing.T) {
+	c := pgtest.NewCluster(t, 1)
+	s := serve(t, c.URL(0)+"&schema_prefix=dumped", c.URL(1))
+	pgtest.Psql(t, c.URL(0), `INSERT INTO dumped.koan_timelines (system, timeline) VALUES (255, 7)`)
+	seen := s.do(http.MethodPost, "/api/todo", `{"title":"old"}`, "")
+	caughtUp(t, c, 0, 1)
+	c.Pause(t, 1)
+	id := seen.body["id"].(string)
+	seen = s.do(http.MethodPatch, "/api/todo/"+id, `{"title":"new"}`, "")
+	assert.Equal(t, "new", s.do(http.MethodGet, "/api/todo/"+id, "", seen.position).body["title"])
+}
+
 // A start is refused where what is configured cannot be replicas, and says which of them.
 func TestSettingsThatNameNoReplicas(t *testing.T) {
 	c := pgtest.NewCluster(t, 0)

@@ -98,7 +98,7 @@ func (r *Replicas) makeTable() string {
 	if r == nil {
 		return ""
 	}
-	return "CREATE TABLE IF NOT EXISTS " + r.table + " (timeline bigint PRIMARY KEY, noted_at timestamptz NOT NULL DEFAULT now())"
+	return "CREATE TABLE IF NOT EXISTS " + r.table + " (system bigint, timeline bigint, noted_at timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (system, timeline))"
 }
 
 // begin notes the timeline that the server with the data is on, once there is a table for it.
@@ -122,9 +122,8 @@ type standing struct {
 }
 
 // replicaStanding asks a replica where it is. What it has replayed is asked before the next statement's snapshot is
-// taken, so the snapshot has it.
-const replicaStanding = `SELECT pg_is_in_recovery(), (SELECT system_identifier FROM pg_control_system()),
-COALESCE((SELECT max(timeline) FROM %s), 0), COALESCE(pg_last_wal_replay_lsn() - '0/0', 0)::bigint, COALESCE(pg_last_wal_receive_lsn() - '0/0', 0)::bigint`
+// taken, so the snapshot has it. Rows of another database came with a dump.
+const replicaStanding = `SELECT pg_is_in_recovery(), system_identifier, COALESCE((SELECT max(timeline) FROM %s WHERE system = system_identifier), 0), COALESCE(pg_last_wal_replay_lsn() - '0/0', 0)::bigint, COALESCE(pg_last_wal_receive_lsn() - '0/0', 0)::bigint FROM pg_control_system()`
 
 func (r *Replicas) standingOf(ctx context.Context, conn database.Querier) (s standing, err error) {
 	rows, err := conn.QueryContext(ctx, fmt.Sprintf(replicaStanding, r.table))
@@ -228,7 +227,7 @@ func (r *Replicas) admit(ctx context.Context, conn *sql.Conn, c *position.Call) 
 		return err
 	}
 	if at.Timeline > r.noted.Load() {
-		if _, err := conn.ExecContext(ctx, "INSERT INTO "+r.table+" (timeline) VALUES ("+strconv.FormatUint(uint64(at.Timeline), 10)+") ON CONFLICT DO NOTHING"); err != nil {
+		if _, err := conn.ExecContext(ctx, "INSERT INTO "+r.table+" (system, timeline) VALUES ($1, $2) ON CONFLICT DO NOTHING", int64(at.System), int64(at.Timeline)); err != nil {
 			return err
 		}
 		r.system.Store(at.System)
