@@ -170,22 +170,26 @@ func (one *replica) take(ctx context.Context, all *Replicas, seen position.Posit
 	if one.rests() {
 		return nil
 	}
-	ctx, stop := context.WithTimeout(ctx, replicaWait)
+	if s := one.pool.Stats(); s.InUse >= s.MaxOpenConnections { // the server with the data may be less busy
+		return nil
+	}
+	limited, stop := context.WithTimeout(ctx, replicaWait)
 	defer stop()
-	conn, err := one.pool.Conn(ctx)
-	if err != nil {
-		one.sendToRest()
-		return nil
+	conn, err := one.pool.Conn(limited)
+	var at standing
+	if err == nil {
+		at, err = all.standingOf(limited, conn)
 	}
-	at, err := all.standingOf(ctx, conn)
-	if err != nil || !at.follows {
+	if (err != nil || !at.follows) && ctx.Err() == nil { // a caller that gives up says nothing of the replica
 		one.sendToRest()
 	}
-	if err != nil || !at.has(seen) {
+	if err == nil && at.has(seen) {
+		return conn
+	}
+	if conn != nil {
 		_ = conn.Close()
-		return nil
 	}
-	return conn
+	return nil
 }
 
 func (one *replica) rests() bool {
