@@ -82,7 +82,7 @@ func (e *Existing) Settings() []catalog.Setting {
 	}, {
 		Key: derive.Section, Open: true, CheckKey: derive.CheckKey,
 		Help: "what the entities of the database are called and show, by name: table, name, description, hidden, readOnly, operations, fields, relationships; `koan init` writes what it found",
-	}, settingOfSync()}, ownSettings(), eventSettings(), migrations.Settings(), books.JournalSettings(), books.SetSettings())
+	}, settingOfSync(), settingOfReplicas()}, ownSettings(), eventSettings(), migrations.Settings(), books.JournalSettings(), books.SetSettings())
 }
 
 // checkExisting checks the name of a database.
@@ -115,6 +115,10 @@ func (e *Existing) Start(ctx context.Context, host catalog.Host) error {
 	e.host = host
 	if dir := host.Settings().String(settingSchema); dir != "" {
 		return e.startSchemas(ctx, host, dir)
+	}
+	if len(host.Settings().Strings(settingReplicas)) > 0 {
+		return fault.Newf(fault.CapabilityUnsupported, "%s is for data that Koan keeps itself, not for the tables of a database that exists", settingReplicas).WithPath("/database/replicas").
+			WithHint("Leave it out. To read from a replica of the database, name the replica in `database`.")
 	}
 	db, err := e.look(ctx)
 	if err != nil {

@@ -117,10 +117,14 @@ func (p *Provider) Settings() []catalog.Setting {
 	return slices.Concat([]catalog.Setting{{
 		Key: settingDatabase, Default: "", Check: checkPlace,
 		Help: "where the data is kept: sqlite://FOLDER, one file per set, or postgres://USER:PASSWORD@HOST/DATABASE, one schema per set; empty is sqlite://$XDG_DATA_HOME/APP",
-	}, settingOfSync(), {
+	}, settingOfSync(), settingOfReplicas()}, eventSettings(), migrations.Settings(), books.JournalSettings(), books.SetSettings())
+}
+
+func settingOfReplicas() catalog.Setting {
+	return catalog.Setting{
 		Key: settingReplicas, Default: []string{}, Check: checkReplicas,
 		Help: "PostgreSQL: postgres://USER:PASSWORD@HOST/DATABASE of servers that follow that of `database` by streaming replication; they answer calls that only read and say how far their caller has seen (docs/howto/cluster.md)",
-	}}, eventSettings(), migrations.Settings(), books.JournalSettings(), books.SetSettings())
+	}
 }
 
 // checkReplicas checks the places of replicas.

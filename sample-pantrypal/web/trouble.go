@@ -30,6 +30,9 @@ var missingRow = regexp.MustCompile(`there is no (\w+) with id "[^"]*"( in (?:th
 // notUndoable is how an undo begins to say what stands against it, which its details name.
 const notUndoable = "the run cannot be undone"
 
+// undoneAlready is how an undo begins to say that another one was there before.
+const undoneAlready = "the run is undone already"
+
 // forPeople says what went wrong, and what to do about it on a page.
 func (v *visit) forPeople(err error) *trouble {
 	f := fault.From(err)
@@ -53,6 +56,8 @@ func (v *visit) forPeople(err error) *trouble {
 		t.Hint = v.day.t("hint.removed")
 	case f.Code == fault.Conflict && strings.HasPrefix(f.Message, notUndoable):
 		t.Message, t.Reasons, t.Hint = v.day.t("fault.undo"), v.obstacles(details), v.day.t("hint.undo")
+	case f.Code == fault.Conflict && strings.HasPrefix(f.Message, undoneAlready):
+		t.Message, t.Hint = v.day.t("fault.undone"), ""
 	case f.Code == fault.Conflict:
 		if versions {
 			t.Message = v.day.t("fault.meanwhile")

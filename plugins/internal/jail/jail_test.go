@@ -4,6 +4,7 @@ package jail
 
 import (
 	"bytes"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -190,14 +191,14 @@ func TestAProgramHasWhatItIsGiven(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "private"), []byte("given"), 0o600))
 	j := of(t)
 	j.Read = []string{folder}
-	state := j.Write[0]
+	state, temporary := j.Write[0], filepath.Join("/tmp", rand.Text())
 	for name, c := range map[string]struct {
 		args []string
 		out  string
 	}{
 		"a folder to read":      {[]string{"read", filepath.Join(folder, "data")}, "given"},
 		"a folder to write":     {[]string{"write", filepath.Join(state, "x")}, ""},
-		"a temporary folder":    {[]string{"write", "/tmp/x"}, ""},
+		"a temporary folder":    {[]string{"write", temporary}, ""},
 		"a shell and programs":  {[]string{"run", "/bin/sh", "-c", "ls /usr/bin/env"}, "/usr/bin/env\n"},
 		"a name for itself":     {[]string{"read", "/etc/hosts"}, "127.0.0.1 localhost\n::1 localhost\n"},
 		"a private file":        {[]string{"read", filepath.Join(folder, "private")}, "given"},
@@ -217,7 +218,7 @@ func TestAProgramHasWhatItIsGiven(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(state, "x"))
 	require.NoError(t, err)
 	require.Equal(t, "written", string(text))
-	require.NoFileExists(t, "/tmp/x")
+	require.NoFileExists(t, temporary)
 }
 
 // A folder that the jail itself lies in may be shown, too. What is in it has the rights that it has outside.
