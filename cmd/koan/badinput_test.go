@@ -137,3 +137,14 @@ CREATE TRIGGER gone BEFORE UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION gone()
 	require.Equal(t, "2", first(t, db, "SELECT rating FROM customers WHERE customer_id = 1"))
 	require.Equal(t, 2.0, does(t, i, "koan::Customer.count", `{}`)["count"], "it is asked again")
 }
+
+// Replicas are for data that Koan keeps itself: it has no positions of a database whose tables are another program's.
+func TestReplicasOfADatabaseThatExists(t *testing.T) {
+	path := damage(t, func(raw []byte) []byte { return raw })
+	_, err := start(t, map[string]string{"database": "sqlite:" + path, "database.replicas": "postgres://app@db2/app"})
+	f, ok := errors.AsType[*fault.Fault](err)
+	require.True(t, ok, "%v", err)
+	require.Equal(t, fault.CapabilityUnsupported, f.Code)
+	require.Equal(t, "/database/replicas", f.Path)
+	require.Contains(t, f.Hint, "name the replica in `database`")
+}
