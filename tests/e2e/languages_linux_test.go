@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework/fault"
+	"github.com/koan-go/koan/framework/koantest"
+	"github.com/koan-go/koan/tests/fixture"
 	"github.com/koan-go/koan/tests/needs"
 )
 
@@ -158,4 +160,23 @@ func keepsLanguage(t *testing.T, a *app, language, code string) {
 	require.Contains(t, gone.stderr, "runs no scripts in "+language)
 	kept := a.lineOf(a.exec(`SDK.Entities.KoanRun.getById("`+first.RunID+`").language`, "run", "-", "--journal.expose"))
 	require.Equal(t, language, kept.Result.Data)
+}
+
+// A script that computes for too long stops itself, so that its fault has the line. Where the machine gives it no CPU
+// for as long, the host ends it, and nobody knows the line: nothing may run beside this test.
+func TestPythonSaysWhereItsTimeEnded(t *testing.T) {
+	needs.Program(t, "python3")
+	kit := koantest.NewConfined(t, fixture.App(), koantest.Setting{Key: "codeMode.languages", Value: "python"}, koantest.Setting{Key: "sandbox.cpuMs", Value: "200"})
+	for range 8 {
+		f := kit.Try("\nwhile True: pass", koantest.Input{}).Error
+		require.NotNil(t, f)
+		require.Equal(t, fault.Timeout, f.Code, "%v", f)
+		require.Equal(t, 2, f.Line)
+		require.Equal(t, map[string]any{"limit": "cpu", "limitMs": 200.0}, f.Details)
+	}
+	f := kit.Try("a = []\nwhile True: a.append(bytearray(1 << 20))", koantest.Input{}).Error
+	require.NotNil(t, f)
+	require.Equal(t, fault.MemoryExceeded, f.Code, "%v", f)
+	require.Equal(t, 2, f.Line)
+	require.Equal(t, map[string]any{"limitBytes": float64(64 << 20)}, f.Details)
 }
