@@ -152,20 +152,34 @@ type process struct {
 	alive io.Closer
 }
 
-// watch starts a program, and ends it once its own input ends, which is when the test's process does. What
-// PostgreSQL's file of its process says is ended, too.
-const watch = `data=$1 log=$2; shift 2
+// watch starts a program, again each time it ends where the third argument is not empty, as systemd would. It ends it
+// once its own input ends, which is when the test's process does. What PostgreSQL's file of its process says is
+// ended, too.
+const watch = `data=$1 log=$2 again=$3; shift 3
 trap '' INT TERM HUP
-"$@" >>"$log" 2>&1 </dev/null &
+(
+  while :; do
+    "$@" &
+    echo $! >"$log.pid"
+    wait $!
+    [ -n "$again" ] || exit
+    sleep 1
+  done
+) >>"$log" 2>&1 </dev/null &
 read -r end
-kill -KILL $!
+kill -KILL $! "$(cat "$log.pid")"
 [ -f "$data/postmaster.pid" ] && kill -QUIT "$(head -n 1 "$data/postmaster.pid")"
 wait`
 
 // start starts a program, as somebody else where lent says so.
 func (d *deployment) start(name string, lent *syscall.SysProcAttr, program string, args ...string) *process {
+	return d.supervise(name, "", lent, append([]string{program}, args...))
+}
+
+// supervise starts a program that is started again where again is not empty.
+func (d *deployment) supervise(name, again string, lent *syscall.SysProcAttr, program []string) *process {
 	d.t.Helper()
-	cmd := exec.Command("/bin/sh", append([]string{"-c", watch, "sh", filepath.Join(d.folder, name, "data"), d.logFile(name), program}, args...)...)
+	cmd := exec.Command("/bin/sh", append([]string{"-c", watch, "sh", filepath.Join(d.folder, name, "data"), d.logFile(name), again}, program...)...)
 	cmd.Dir, cmd.SysProcAttr = d.folder, lent
 	cmd.Env = append(os.Environ(), as+"=1")
 	if lent == nil {
@@ -386,7 +400,7 @@ func (d *deployment) startApp(i int) {
 	require.NoError(d.t, os.WriteFile(filepath.Join(own, "koan.yaml"), []byte(text), 0o600))
 	self, err := os.Executable()
 	require.NoError(d.t, err)
-	d.apps[i] = d.start(fmt.Sprintf("app%d", i+1), nil, self, "serve", "--config", filepath.Join(own, "koan.yaml"), "--http", "127.0.0.1:"+strconv.Itoa(d.port(machine(i)+":8081")))
+	d.apps[i] = d.supervise(fmt.Sprintf("app%d", i+1), "again", nil, []string{self, "serve", "--config", filepath.Join(own, "koan.yaml"), "--http", "127.0.0.1:" + strconv.Itoa(d.port(machine(i)+":8081"))})
 }
 
 // waitForApp waits until an app takes calls.
