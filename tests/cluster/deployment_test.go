@@ -416,8 +416,23 @@ func (d *deployment) waitForApp(i int) {
 				return
 			}
 		}
-		require.Less(d.t, time.Since(began), time.Minute, "the app does not start: %v %s %s", err, said, d.log(fmt.Sprintf("app%d", i+1)))
+		if time.Since(began) > 3*time.Minute {
+			name := fmt.Sprintf("app%d", i+1)
+			require.Fail(d.t, "the app does not start", "%v %s %s", err, said, d.stacks(name))
+		}
 	}
+}
+
+// stacks ends an app, and returns what its goroutines were at.
+func (d *deployment) stacks(name string) string {
+	raw, err := os.ReadFile(d.logFile(name) + ".pid")
+	require.NoError(d.t, err)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(raw)))
+	require.NoError(d.t, err)
+	_ = syscall.Kill(pid, syscall.SIGQUIT)
+	time.Sleep(time.Second)
+	said, _ := os.ReadFile(d.logFile(name))
+	return string(said[max(0, len(said)-40_000):])
 }
 
 // execute has the app carry out a script once, under a key. acknowledged is false where its caller cannot know
