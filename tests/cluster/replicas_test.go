@@ -2,14 +2,17 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/koan-go/koan/framework"
+	"github.com/koan-go/koan/framework/fault"
 	"github.com/koan-go/koan/tests/fixture"
 	"github.com/koan-go/koan/tests/pgtest"
 )
@@ -112,6 +115,12 @@ func TestPositionsThatNobodyReturned(t *testing.T) {
 	// Of another database, as before a move, nothing is known: the server with the data answers.
 	other := "00000000000000ff.7.ff00000000"
 	assert.Len(t, s.do(http.MethodGet, "/api/todo", "", other).body["items"], 2)
+	// One of a timeline that the server has not reached: it was replaced by another one, and must answer nothing old.
+	later := made.position[:len("0000000000000000")] + ".9.0"
+	got, err := s.send(http.MethodGet, "/api/todo", "", later)
+	require.NoError(t, err)
+	assert.Equal(t, http.StatusServiceUnavailable, got.status, "%v", got.body)
+	assert.Equal(t, "safe", got.body["retry"])
 	// One that is ahead is not reached by any replica.
 	ahead := made.position[:len("0000000000000000")] + ".1.ffffffffffff"
 	assert.Len(t, s.do(http.MethodGet, "/api/todo", "", ahead).body["items"], 2)
@@ -162,6 +171,21 @@ func TestTimelinesOfAnotherDatabaseCountForNothing(t *testing.T) {
 	id := seen.body["id"].(string)
 	seen = s.do(http.MethodPatch, "/api/todo/"+id, `{"title":"new"}`, "")
 	assert.Equal(t, "new", s.do(http.MethodGet, "/api/todo/"+id, "", seen.position).body["title"])
+}
+
+// A server that keeps its place in the log to itself cannot have replicas, and says so when the app starts.
+func TestAServerThatDoesNotSayWhereItIs(t *testing.T) {
+	c := pgtest.NewCluster(t, 1)
+	pgtest.Psql(t, c.URL(0), "CREATE ROLE app LOGIN", "CREATE DATABASE app OWNER app")
+	url := strings.Replace(c.URL(0), "postgres@/postgres", "app@/app", 1)
+	pgtest.Psql(t, strings.Replace(url, "app@", "postgres@", 1), "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
+	_, err := framework.New(context.Background(), fixture.App(), framework.Options{Testing: true, Log: slog.New(slog.DiscardHandler), Config: framework.Source{Flags: map[string]string{
+		"database": url, "database.replicas": strings.Replace(c.URL(1), "postgres@/postgres", "app@/app", 1),
+	}}})
+	f, ok := errors.AsType[*fault.Fault](err)
+	require.True(t, ok, "%v", err)
+	assert.Equal(t, fault.CapabilityUnsupported, f.Code)
+	assert.Equal(t, "/database/replicas", f.Path)
 }
 
 // A start is refused where what is configured cannot be replicas, and says which of them.

@@ -37,6 +37,7 @@ const (
 	notInEncoding    = "22021"
 	noPrivilege      = "42501"
 	readOnlyServer   = "25006"
+	notSupported     = "0A" // the class: features that a server of another kind lacks
 	noTable          = "42P01"
 	noColumn         = "42703"
 	noSchema         = "3F000"

@@ -108,6 +108,10 @@ func (r *Replicas) begin(ctx context.Context) error {
 	}
 	r.begun.Store(true)
 	conn, err := r.connect(ctx, r.primary, nil)
+	if refused := answerOf(err); refused != nil && (refused.Code == noPrivilege || refused.Code[:2] == notSupported) {
+		return fault.New(fault.CapabilityUnsupported, "database.replicas is set, but the database server does not say where it is in its log").WithPath("/database/replicas").
+			WithHint("Leave it out. Servers that are not PostgreSQL itself may have no such functions; elsewhere, let the role call pg_control_system and pg_current_wal_insert_lsn.").Because(err)
+	}
 	if err != nil {
 		return err
 	}
